@@ -1,0 +1,72 @@
+"""Fused multiply-add in NumPy: one rounding, where NumPy's own `a * b + c` rounds twice."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+_SPLIT = float(2**27 + 1)
+_TIE = np.uint64(1 << 28)  # the bits below a float32 in a float64, when they are exactly one half
+_BELOW = np.uint64((1 << 29) - 1)
+
+
+def fma32(a: np.ndarray, b: float, c: float) -> np.ndarray:
+    """The float32 nearest to a * b + c, for a float32 array and float32 values b and c.
+
+    >>> fma32(np.float32([0.1, 3.0]), 0.5, 1.0)
+    array([1.05, 2.5 ], dtype=float32)
+    """
+    product = a.astype(np.float64)
+    product *= b  # exact: 24 bits by 24 bits
+    total = product + c
+    # A second rounding errs only where the first one fell on the middle of two float32 numbers.
+    tied = np.flatnonzero((total.view(np.uint64) & _BELOW) == _TIE)
+    if tied.size:
+        error = _sum_error(product[tied], c, total[tied])
+        nudged = np.nextafter(total[tied], np.copysign(np.inf, error))
+        total[tied] = np.where(error == 0.0, total[tied], nudged)
+    return total.astype(np.float32)
+
+
+def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:
+    """The float64 nearest to a * b + c, for a float64 array and numbers b and c.
+
+    >>> fma64(np.array([0.1]), 10.0, -1.0)
+    array([5.55111512e-17])
+    """
+    with np.errstate(all="ignore"):  # inf and nan are values here
+        plain = a * b + c
+        if b in (0.0, 1.0) or c == 0.0:  # one of the two roundings is exact
+            return plain
+        scale = _scale(b, c)
+        exact = _fma64_scaled(a, b * scale, c * scale) / scale
+        return np.where(np.isfinite(exact), exact, plain)
+
+
+def _scale(b: float, c: float) -> float:
+    """A power of two that keeps the halves of the products of `_fma64_scaled` in range."""
+    largest = max(abs(b), abs(c))
+    if not math.isfinite(largest):
+        return 1.0
+    return 2.0**-100 if largest > 2.0**900 else 2.0**200 if largest < 2.0**-600 else 1.0
+
+
+def _fma64_scaled(a: np.ndarray, b: float, c: float) -> np.ndarray:
+    product = a * b
+    total = product + c
+    return total + (_sum_error(product, c, total) + _product_error(a, b, product))
+
+
+def _sum_error(a, b, total):
+    """What the rounded sum `total` of a and b lacks (Knuth's two-sum)."""
+    b_part = total - a
+    return (a - (total - b_part)) + (b - b_part)
+
+
+def _product_error(a: np.ndarray, b: float, product: np.ndarray) -> np.ndarray:
+    """What the rounded product of a and b lacks (Dekker's two-product)."""
+    a_high = _SPLIT * a - (_SPLIT * a - a)
+    b_high = _SPLIT * b - (_SPLIT * b - b)
+    a_low, b_low = a - a_high, b - b_high
+    return a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)

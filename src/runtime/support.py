@@ -1,0 +1,124 @@
+"""The support library: thread pool, plan executor, matrix products; built once per machine.
+
+    threads = get_num_threads()
+    launch = core().launch          # launch(plan address, table address, start) -> result
+    address = gemm_address("float32")
+"""
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .build import address_of, compile_library, load_library
+from .threads import default_threads
+
+NATIVE = Path(__file__).parent / "native"
+CORE = ("abi.cpp", "pool.cpp", "executor.cpp", "launcher.cpp")
+GEMM = ("abi.cpp", "gemm.cpp")
+REALS = {"float32": "float", "float64": "double"}
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The loaded core: the library and `launch`, which runs a plan (see plan.py)."""
+
+    library: ctypes.CDLL
+    launch: Callable[[int, int, int], int]
+    is_builtin: bool  # launch is a function of the stable ABI, not ctypes
+
+
+_lock = threading.Lock()
+
+
+def core() -> Core:
+    """Returns the core, built and loaded at first use. Raises BuildError where it cannot be."""
+    with _lock:
+        return _core()
+
+
+@cache
+def _core() -> Core:
+    path = compile_library(_text(CORE), link=_links())
+    library = load_library(path)
+    library.td_run.restype = ctypes.c_long
+    library.td_set_threads(ctypes.c_long(_wanted_threads()))
+    builtin = _builtin_launcher(path)
+    launch = builtin or _ctypes_launcher(library)
+    return Core(library, launch, builtin is not None)
+
+
+def _builtin_launcher(path: str) -> Callable[[int, int, int], int] | None:
+    if sys.implementation.name != "cpython":
+        return None
+    make = ctypes.PyDLL(path).td_make_launcher
+    make.restype = ctypes.py_object
+    try:
+        return make()
+    except ValueError:  # null: this process does not export the stable ABI
+        return None
+
+
+def _ctypes_launcher(library: ctypes.CDLL) -> Callable[[int, int, int], int]:
+    run = library.td_run
+    run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long, ctypes.c_void_p]
+
+    def launch(plan: int, table: int, start: int) -> int:
+        slots = ctypes.c_long.from_address(plan + 8).value
+        return run(plan, table, start, table + 8 * slots)
+
+    return launch
+
+
+def gemm_address(dtype: str) -> int:
+    """Returns the address of the matrix product of "float32" or "float64" (td_gemm in abi.cpp)."""
+    with _lock:
+        return _gemm(dtype)
+
+
+@cache
+def _gemm(dtype: str) -> int:
+    flags = ("-ffp-contract=fast", f"-DTD_REAL={REALS[dtype]}")
+    library = load_library(compile_library(_text(GEMM), flags=flags, link=_links()))
+    library.td_gemm_init(ctypes.c_void_p(address_of(_core().library, "td_parallel_for")))
+    return address_of(library, "td_gemm_run")
+
+
+def _text(names: tuple[str, ...]) -> str:
+    return "\n".join((NATIVE / name).read_text(encoding="utf-8") for name in names)
+
+
+def _links() -> tuple[str, ...]:
+    if sys.platform == "darwin":
+        return ("-undefined", "dynamic_lookup")
+    return ("-pthread",)
+
+
+_threads: list[int] = []  # what set_num_threads was told last; it may come before the library
+
+
+def _wanted_threads() -> int:
+    return _threads[-1] if _threads else default_threads()
+
+
+def get_num_threads() -> int:
+    """Returns how many threads kernels run on, the calling one included."""
+    return _wanted_threads()
+
+
+def set_num_threads(count: int) -> None:
+    """Sets how many threads kernels run on; raises ValueError below 1. Builds nothing."""
+    if count < 1:
+        raise ValueError(f"set_num_threads expected a positive integer, got {count}")
+    with _lock:
+        _threads[:] = [count]
+        if _core.cache_info().currsize:
+            _core().library.td_set_threads(ctypes.c_long(count))
+
+
+def parallel_for_address() -> int:
+    """Returns the address of td_parallel_for(fn, p, n, extent, grain, err) in the core."""
+    return address_of(core().library, "td_parallel_for")
