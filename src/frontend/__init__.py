@@ -1,0 +1,1 @@
+"""What the user touches: tensors, functions, the tape, recording and `compile`."""

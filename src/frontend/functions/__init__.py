@@ -1,0 +1,1 @@
+"""Public functions in torch's names: promote, broadcast, and call primitives."""

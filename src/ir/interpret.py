@@ -1,0 +1,72 @@
+"""Evaluating a graph: with the current interpreter's values, or with plain NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .graph import Graph, Node
+from .op import Kind
+
+
+def evaluate(graph: Graph, inputs) -> dict[Node, object]:
+    """The value of every node, each op going through `bind` of the current interpreter."""
+    return _run(graph, inputs, lambda node, args: node.target(*args, **dict(node.attrs)))
+
+
+def _run(graph: Graph, inputs, call: Callable) -> dict:
+    values: dict[Node, object] = dict(zip(graph.placeholders, inputs, strict=True))
+    for node in graph.nodes:
+        if node.opcode == "call_function":
+            args = [values[a] if type(a) is Node else a for a in node.args]
+            if node.target.kind is Kind.PROJECT:
+                values[node] = args[0][node.attrs[0][1]]
+            else:
+                values[node] = call(node, args)
+    return values
+
+
+def run_numpy(graph: Graph, arrays, on_node: Callable | None = None) -> list:
+    """The outputs' arrays, each op by its `eager` function, freeing what is read no more."""
+    last = _last_use(graph)
+    values = dict(zip(graph.placeholders, arrays, strict=True))
+    for place, node in enumerate(graph.nodes):
+        if node.opcode == "call_function":
+            args = [values[a] if type(a) is Node else a for a in node.args]
+            values[node] = run_op(node.target, args, dict(node.attrs), node)
+            if on_node:
+                on_node(node, values[node])
+        for dead in last.get(place, ()):
+            values.pop(dead, None)
+    return [values[o] for o in graph.outputs]
+
+
+def _last_use(graph: Graph) -> dict[int, list[Node]]:
+    seen: dict[Node, int] = {}
+    for place, node in enumerate(graph.nodes):
+        seen[node] = place
+        for a in node.inputs:
+            seen[a] = place
+    kept = set(graph.outputs)
+    last: dict[int, list[Node]] = {}
+    for node, place in seen.items():
+        if node not in kept:
+            last.setdefault(place, []).append(node)
+    return last
+
+
+def run_op(op, args, attrs, node=None):
+    """One op on arrays; a composite without its own `eager` runs its body."""
+    try:
+        if op.kind is Kind.COMPOSITE and op.eager is None:
+            from .composite import body_graph
+            from .type import tensor_type
+            from . import dtype as dt
+
+            types = tuple(tensor_type(a.shape, dt.from_numpy(a.dtype)) for a in args)
+            outs = run_numpy(body_graph(op, types, attrs), args)
+            return tuple(outs) if op.outputs > 1 else outs[0]
+        return op.eager(*args, **attrs)
+    except Exception as error:
+        if node is not None and node.line is not None:
+            error.add_note(f"while executing %{node.name} = {op.name}, recorded at {node.line}")
+        raise
