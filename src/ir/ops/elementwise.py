@@ -283,6 +283,10 @@ convert = make_op(
     lambda s, x, *, dtype: s.convert(x, dtype),
 )
 
+# the same values in memory of their own
+copy = make_op("copy", Kind.ELEMENTWISE, lambda t: t, lambda x: np.array(x, order="C"),
+               (lambda g, _y, _x: g,), lambda s, x: x)
+
 # functions of one float ---------------------------------------------------------------------------
 exp = unary("exp", _quiet(np.exp), lambda g, y, _x: g * conj_of(y))
 exp2 = unary("exp2", _quiet(np.exp2), lambda g, y, _x: g * y * log(2), kinds="f")
