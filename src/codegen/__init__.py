@@ -1,0 +1,1 @@
+"""Graph to program: fusion, lowering, scheduling and printing; pure functions that start no compiler."""
