@@ -62,7 +62,7 @@ def _erfinv(v: float) -> float:
     a = 2 / (math.pi * 0.147) - w / 2
     y = math.copysign(math.sqrt(math.sqrt(a * a + w / 0.147) - a), v)
     for _ in range(6):
-        error = math.erf(y) - v if abs(v) < 0.5 else math.copysign(1 - abs(v) - math.erfc(abs(y)), v)
+        error = math.erf(y) - v if abs(v) < 0.5 else math.copysign(1, v) * (1 - abs(v) - math.erfc(abs(y)))
         y -= error / (2 / math.sqrt(math.pi) * math.exp(-y * y) + y * error)
     return y
 
