@@ -19,7 +19,7 @@ from .threads import default_threads
 NATIVE = Path(__file__).parent / "native"
 CORE = ("abi.cpp", "pool.cpp", "executor.cpp", "launcher.cpp")
 GEMM = ("abi.cpp", "gemm.cpp")
-REALS = {"float32": "float", "float64": "double"}
+REALS = {"float32": ("float", "int"), "float64": ("double", "long")}  # and an index of equal size
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,12 @@ def gemm_address(dtype: str) -> int:
 
 @cache
 def _gemm(dtype: str) -> int:
-    flags = ("-ffp-contract=fast", f"-DTD_REAL={REALS[dtype]}")
+    real, integer = REALS[dtype]
+    flags = ("-O2", "-ffp-contract=fast", f"-DTD_REAL={real}", f"-DTD_INTEGER={integer}")
     library = load_library(compile_library(_text(GEMM), flags=flags, link=_links()))
-    library.td_gemm_init(ctypes.c_void_p(address_of(_core().library, "td_parallel_for")))
+    core_library = _core().library
+    names = ("td_parallel_for", "td_get_threads")
+    library.td_gemm_init(*(ctypes.c_void_p(address_of(core_library, name)) for name in names))
     return address_of(library, "td_gemm_run")
 
 
