@@ -14,8 +14,8 @@ from .tensor import Tensor
 class _Walk:
     """The tape as `reverse_walk` needs it; gathers gradients for leaves or for named inputs."""
 
-    def __init__(self, keep: bool, captures: dict | None, allowed: set | None):
-        self.keep, self.captures, self.allowed = keep, captures, allowed
+    def __init__(self, keep: bool, captures: dict | None, allowed: set | None, hooks: bool = True):
+        self.keep, self.captures, self.allowed, self.hooks = keep, captures, allowed, hooks
         self.given: set = set()
 
     def order(self, node) -> int:
@@ -32,7 +32,7 @@ class _Walk:
     def pull(self, node, cotangents: list) -> list:
         if node.tensor_hooks or node.retained:  # whoever sees a cotangent may keep it
             self.given.update(g.storage for g in cotangents if g is not None)
-        gs = [_hooked(node, i, g) for i, g in enumerate(cotangents)]
+        gs = [_hooked(node, i, g) for i, g in enumerate(cotangents)] if self.hooks else cotangents
         if self.captures is not None:
             for i, g in enumerate(gs):
                 if (node, i) in self.captures:
@@ -161,7 +161,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return tuple(found)
 
 
-def run(roots: Sequence[Tensor], gradients, keep: bool, create_graph: bool, captures, targets=None) -> None:
+def run(roots: Sequence[Tensor], gradients, keep: bool, create_graph: bool, captures, targets=None,
+        hooks: bool = True) -> None:
     """The walk itself, with gradients recorded only if asked."""
     seeds = []
     for root, gradient in zip(roots, gradients, strict=True):
@@ -170,7 +171,7 @@ def run(roots: Sequence[Tensor], gradients, keep: bool, create_graph: bool, capt
     allowed = _reaching([s[0] for s in seeds], targets) if targets is not None else None
     if current.recorder is not None:
         current.recorder.enters_backward(roots)
-    walk = _Walk(keep or create_graph, captures, allowed)
+    walk = _Walk(keep or create_graph, captures, allowed, hooks)
     walk.given.update(s[2].storage for s in seeds)
     with set_grad_enabled(bool(create_graph)):
         reverse_walk(walk, seeds)

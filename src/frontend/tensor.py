@@ -47,7 +47,7 @@ class Tensor(Arith):
     """
 
     __slots__ = ("__dict__", "__weakref__", "_acc", "_chain", "_fn", "_generation", "_grad", "_nd",
-                 "_number", "_requires_grad", "_root", "storage", "type")
+                 "_node", "_number", "_requires_grad", "_root", "storage", "type")
     __array_priority__ = 1000
 
     def __new__(cls, *args, **kwargs):
@@ -65,7 +65,7 @@ class Tensor(Arith):
     @classmethod
     def _bare(cls):
         self = object.__new__(cls)
-        self._nd = self._grad = self._fn = self._root = self._acc = None
+        self._nd = self._grad = self._fn = self._root = self._acc = self._node = None
         self._number = self._generation = 0
         self._requires_grad, self._chain = False, ()
         return self

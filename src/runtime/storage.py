@@ -8,15 +8,17 @@ import numpy as np
 class Storage:
     """Memory of a known size, or a promise of it while a recorder holds its value.
 
-    array    the ndarray that owns the bytes (None while pending)
+    array    the ndarray that owns the bytes (None while it is yet to be computed)
     version  grows with each write
-    pending  the recorder that will fill `array` at its flush, else None
+    pending  the recorder that will write `array` at its flush, else None
+    root     what the last recorder that touched it knows of it
     """
 
-    __slots__ = ("__weakref__", "array", "pending", "version")
+    __slots__ = ("__weakref__", "_address", "array", "pending", "root", "version")
 
-    def __init__(self, array: np.ndarray | None, pending=None):
-        self.array, self.version, self.pending = array, 0, pending
+    def __init__(self, array: np.ndarray | None, pending=None, address: int = 0):
+        self.array, self.version, self.pending, self._address = array, 0, pending, address
+        self.root = None
 
     def ready(self) -> np.ndarray:
         """The bytes' owner, computed now if it was pending."""
@@ -25,6 +27,8 @@ class Storage:
         return self.array
 
     @property
-    def ptr(self) -> int:
-        """The address of the first byte."""
-        return self.ready().__array_interface__["data"][0]
+    def address(self) -> int:
+        """The address of the first byte; asked once, memory does not move."""
+        if not self._address or self.pending is not None:
+            self._address = self.ready().__array_interface__["data"][0]
+        return self._address

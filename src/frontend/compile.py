@@ -1,0 +1,193 @@
+"""treadle.compile: look up -> record -> capture -> build -> replay."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from ..ir.graph import Graph
+from ..ir.interpret import run_numpy
+from .capture import Captured, capture
+from .errors import Refused
+from .engine import Report, make_executable
+from .interpreter import current
+from .recorder import Recorder
+from .replay import Replay
+from .tape import modes
+from .tensor import Tensor
+from .tree import flatten
+from .watching import Watched, watch
+
+BOUND = 64  # entries a compiled function keeps, the least recently used goes first
+PATIENCE = 4  # calls that change their own guards before a function is lazy for that key
+
+
+class Entry:
+    """A replay with the guards under which it stands."""
+
+    __slots__ = ("guards", "replay", "report")
+
+    def __init__(self, guards, replay: Replay, report: Report):
+        self.guards, self.replay, self.report = guards, replay, report
+
+
+class State:
+    """What a compiled function knows for one key."""
+
+    __slots__ = ("entries", "lazy", "records", "unstable")
+
+    def __init__(self):
+        self.entries: list[Entry] = []
+        self.unstable = 0
+        self.records = 0
+        self.lazy: list[str] = []
+
+
+class Compiled:
+    """A function whose calls are recorded once and then replayed, or run lazily."""
+
+    def __init__(self, fn: Callable, fullgraph: bool = False, name: str | None = None):
+        self.fn, self.fullgraph = fn, fullgraph
+        self.states: OrderedDict[Any, State] = OrderedDict()
+        self.lock = threading.RLock()
+        self.events: list[str] = []
+        functools.update_wrapper(self, fn, updated=())
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        if current.recorder is not None or disabled[0]:
+            return self.fn(*args, **kwargs)
+        leaves: list[Tensor] = []
+        spec = (flatten(args, leaves), flatten(kwargs, leaves) if kwargs else None)
+        key = (spec, modes.grad, modes.inference, *[_leaf_key(t) for t in leaves])
+        state = self.states.get(key)
+        if state is not None:
+            for entry in state.entries:
+                if entry.guards.check() and entry.replay.valid():
+                    return entry.replay(leaves)
+        return self._record(key, leaves, args, kwargs)
+
+    def _record(self, key, leaves, args, kwargs):
+        with self.lock:
+            state = self.states.get(key)
+            if state is None:
+                state = self.states[key] = State()
+                while len(self.states) > BOUND:
+                    self.states.popitem(last=False)
+            self.states.move_to_end(key)
+        state.records += 1
+        recorder = Recorder(run_stretch)
+        with watch(self.fn) as watched:
+            result = self._run(recorder, args, kwargs)
+        captured = self._capture(state, recorder, watched, result, leaves)
+        recorder.closing = True
+        recorder.flush()
+        if captured is not None:
+            guards = watched.compile_guards()
+            if guards.check():
+                self._add(state, guards, captured)
+            else:
+                state.unstable += 1
+                self.events.append(f"not compiled: the call changed {guards.first_failure()}")
+        return result
+
+    def _run(self, recorder, args, kwargs):
+        current.recorder = recorder
+        try:
+            return self.fn(*args, **kwargs)
+        except BaseException:
+            recorder.closing = True
+            current.recorder = None
+            recorder.flush()  # effects before the error are as in eager
+            raise
+        finally:
+            current.recorder = None
+
+    def _capture(self, state: State, recorder: Recorder, watched: Watched, result, leaves):
+        reasons = [f"{text} ({line})" for text, line in recorder.lazy]
+        reasons += [str(r) for r in watched.lazy]
+        if not reasons and state.unstable < PATIENCE:
+            try:
+                return capture(recorder, result, leaves)
+            except Refused as refused:
+                state.unstable += 1
+                reasons = [str(refused)]
+                self.events.append(f"not compiled: {refused}")
+        state.lazy = reasons
+        if self.fullgraph and reasons:
+            from ..ir.errors import CompileError
+
+            raise CompileError("fullgraph=True: this call cannot be one graph: " + "; ".join(reasons))
+        return None
+
+    def _add(self, state: State, guards, captured: Captured) -> None:
+        report = Report(captured.graph)
+        layouts = [s.strides for s in captured.sources]
+        executable = make_executable(captured.graph, layouts, captured.writes, report)
+        joint = captured.joint
+        if joint is not None:
+            back = Report(joint.backward)
+            plain = [None] * len(joint.backward.placeholders)
+            joint.executable = make_executable(joint.backward, plain, (), back)
+            report.backward = back
+        state.entries.insert(0, Entry(guards, Replay(captured, executable), report))
+        del state.entries[8:]
+        compiles[0] += 1
+        self.events.append("compiled")
+
+    def explain(self):
+        """Returns what was compiled, what was not, and why."""
+        from .explain import explain
+
+        return explain(self)
+
+
+disabled = [False]
+compiles = [0]  # graphs compiled in this process, for tests
+
+
+def _leaf_key(t: Tensor):
+    return (t.type, t.requires_grad, type(t), t.is_contiguous() or t._strides())
+
+
+def run_stretch(graph: Graph, tensors) -> list:
+    """A recorded stretch, by the NumPy interpreter."""
+    return run_numpy(graph, [t.nd for t in tensors])
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend="auto", mode=None, options=None,
+            disable=False):
+    """Returns `model` (a function or Module) compiled: same calls, same answers, fused kernels.
+
+    Usable as a decorator. Unknown backends, modes and options are refused, as torch.compile does.
+    """
+    _check_options(backend, mode, options)
+    if model is None:
+        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
+                                 options=options, disable=disable)
+    if disable:
+        return model
+    from ..nn import Module
+
+    if isinstance(model, Module):
+        from .compiled_module import compile_module
+
+        return compile_module(model, fullgraph)
+    if isinstance(model, Compiled):
+        return model
+    return Compiled(model, fullgraph)
+
+
+def _check_options(backend, mode, options) -> None:
+    if backend not in ("auto", "inductor", "cpp", "interpreter"):
+        raise RuntimeError(f"Invalid backend: {backend!r}. Expected 'auto', 'cpp' or 'interpreter'")
+    if mode not in (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"):
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: default, reduce-overhead, "
+                           "max-autotune")
+    if options:
+        raise RuntimeError(f"Unexpected optimization option {next(iter(options))}: treadle has none")

@@ -1,0 +1,132 @@
+"""From a graph to something that runs: passes, codegen, build, launch; the interpreter where that fails."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..ir.dispatch import using
+from ..ir.graph import Builder, Graph, Node
+from ..ir.interpret import run_numpy
+from ..ir.ops import copy as copy_op
+from ..ir.type import TensorType
+
+log = logging.getLogger("treadle")
+
+
+@dataclass(slots=True)
+class Report:
+    """What building a graph took and gave, for `explain()`."""
+
+    graph: Graph
+    optimized: Graph | None = None
+    program: object = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    built: int = 0  # kernels compiled now
+    reused: int = 0  # kernels found in a cache
+    fallback: str = ""
+    backward: Report | None = None  # of a forward whose backward is outside
+
+
+class Interpreted:
+    """A graph run op by op in NumPy: the answer when nothing can be compiled."""
+
+    def __init__(self, graph: Graph, layouts: Sequence, writes):
+        self.graph, self.writes = graph, tuple(writes)
+        self.types = [p.type for p in graph.placeholders]
+        self.layouts = layouts
+        self.output_types = [o.type for o in graph.outputs]
+
+    def __call__(self, addresses: Sequence[int]) -> list[np.ndarray]:
+        arrays = [_array_at(a, t, s) for a, t, s in zip(addresses, self.types, self.layouts, strict=True)]
+        outputs = run_numpy(self.graph, arrays)
+        for k, target in self.writes:
+            np.copyto(arrays[target], outputs[k])
+        stored = {k for k, _ in self.writes}
+        return [None if k in stored else np.array(o, order="C") for k, o in enumerate(outputs)]
+
+
+def _array_at(address: int, type: TensorType, strides) -> np.ndarray:
+    """The ndarray over memory that lives at `address`."""
+    size = type.dtype.itemsize
+    if type.numel == 0:
+        return np.empty(type.shape, type.dtype.np)
+    span = type.numel if strides is None else 1 + sum(
+        (n - 1) * s for n, s in zip(type.shape, strides, strict=True))
+    raw = np.frombuffer((ctypes.c_char * (span * size)).from_address(address), type.dtype.np)
+    if strides is None:
+        return raw.reshape(type.shape)
+    return np.lib.stride_tricks.as_strided(raw, type.shape, [s * size for s in strides])
+
+
+def separate_outputs(graph: Graph, keep: set[int]) -> Graph:
+    """The graph with each output a value of its own: no placeholder, none twice (but those in `keep`)."""
+    builder = Builder()
+    builder.nodes = list(graph.nodes)
+    outputs, taken = [], set()
+    for o in graph.outputs:
+        if o.opcode == "placeholder" or o in taken:
+            o = Node("call_function", f"out_{len(outputs)}", copy_op, (o,), (), o.type, o.line)
+            builder.nodes.append(o)
+        taken.add(o)
+        outputs.append(o)
+    return Graph(builder.nodes, outputs, graph.name)
+
+
+def make_executable(graph: Graph, layouts: Sequence, writes: Sequence[tuple[int, int]], report: Report):
+    """The graph as something to call with input addresses; never fails for a reason of ours."""
+    try:
+        return _compile(graph, layouts, writes, report)
+    except Unbuildable as error:
+        report.fallback = str(error)
+        _warn_once(str(error))
+    except Exception as error:  # a defect of ours must not cost the user the run; it is shown
+        report.fallback = f"{type(error).__name__}: {error}"
+        log.debug("compile failed", exc_info=True)
+        _warn_once(f"treadle could not compile {graph.name} and runs it in NumPy: {report.fallback}. "
+                   "Please report this.")
+        if strict[0]:
+            raise
+    return Interpreted(graph, layouts, writes)
+
+
+strict = [False]  # under test a failed compile is an error
+_warned: set[str] = set()
+
+
+class Unbuildable(Exception):
+    """There is no compiler, or it does not work."""
+
+
+def _warn_once(text: str) -> None:
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+def _compile(graph: Graph, layouts, writes, report: Report):
+    from ..codegen import generate
+    from ..ir.passes import optimize
+    from ..runtime.launch import Launcher
+
+    clock = time.perf_counter
+    start = clock()
+    report.optimized = optimized = separate_outputs(optimize(graph), set())
+    report.seconds["passes"] = clock() - start
+    start = clock()
+    program = generate(optimized, donated=dict(writes), layouts=tuple(layouts))
+    report.program = program
+    report.seconds["codegen"] = clock() - start
+    start = clock()
+    launcher = Launcher(program)
+    report.seconds["build"] = clock() - start
+    return launcher
+
+
+__all__ = ["Interpreted", "Report", "make_executable", "using"]

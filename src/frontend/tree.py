@@ -1,0 +1,87 @@
+"""Argument and result trees: nested tuples, lists, dicts, named tuples and dataclasses of leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .tensor import Tensor
+
+_ATOMS = (int, float, bool, str, bytes, complex, type(None))
+
+
+def flatten(value: Any, leaves: list[Tensor]) -> Any:
+    """A hashable spec of `value`; its tensors are appended to `leaves`.
+
+    Plain values are part of the spec; any other object stands by identity and is guarded as such.
+    """
+    if isinstance(value, Tensor):
+        leaves.append(value)
+        return "T"
+    kind = type(value)
+    if kind in _ATOMS:
+        return (kind, repr(value)) if kind is float else (kind, value)
+    if kind is tuple or kind is list:
+        return (kind, *[flatten(v, leaves) for v in value])
+    if kind is dict:
+        return (kind, *[(k if isinstance(k, _ATOMS) else Identity(k), flatten(v, leaves))
+                        for k, v in value.items()])
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return (kind, *[flatten(v, leaves) for v in value])
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return (kind, *[flatten(getattr(value, f.name), leaves) for f in dataclasses.fields(value)])
+    return Identity(value)
+
+
+class Identity:
+    """An object as a key: equal to itself only; holds it so that its id is not used again."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, Identity) and self.value is other.value
+
+    def __hash__(self):
+        return id(self.value)
+
+    def __repr__(self):
+        return f"<{type(self.value).__name__}>"
+
+
+def template(value: Any, place) -> Any:
+    """`value` with each tensor replaced by place(tensor), as nested ('kind', ...) records to `rebuild`."""
+    if isinstance(value, Tensor):
+        return ("tensor", place(value))
+    kind = type(value)
+    if kind in (tuple, list):
+        return ("sequence", kind, [template(v, place) for v in value])
+    if kind is dict:
+        return ("dict", [(k, template(v, place)) for k, v in value.items()])
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return ("named", kind, [template(v, place) for v in value])
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return ("dataclass", kind, [(f.name, template(getattr(value, f.name), place))
+                                    for f in dataclasses.fields(value)])
+    return ("same", value)
+
+
+def rebuild(spec: Any, tensors) -> Any:
+    """The value a template stands for, with tensors taken from `tensors` by place."""
+    kind = spec[0]
+    if kind == "tensor":
+        return tensors[spec[1]]
+    if kind == "sequence":
+        return spec[1](rebuild(v, tensors) for v in spec[2])
+    if kind == "dict":
+        return {k: rebuild(v, tensors) for k, v in spec[1]}
+    if kind == "named":
+        return spec[1](*[rebuild(v, tensors) for v in spec[2]])
+    if kind == "dataclass":
+        out = object.__new__(spec[1])
+        for name, v in spec[2]:
+            object.__setattr__(out, name, rebuild(v, tensors))
+        return out
+    return spec[1]
