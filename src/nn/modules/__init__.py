@@ -1,0 +1,1 @@
+"""The layers, in files of torch.nn.modules' names."""
