@@ -8,14 +8,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.graph import Graph
-from ..ir.interpret import run_numpy
 from .capture import Captured, capture
 from .errors import Refused
 from .engine import Report, make_executable
 from .interpreter import current
 from .recorder import Recorder
 from .replay import Replay
+from .stretches import Stretches
 from .tape import modes
 from .tensor import Tensor
 from .tree import flatten
@@ -54,6 +53,7 @@ class Compiled:
         self.states: OrderedDict[Any, State] = OrderedDict()
         self.lock = threading.RLock()
         self.events: list[str] = []
+        self.stretches = Stretches()
         functools.update_wrapper(self, fn, updated=())
 
     def __get__(self, instance, owner=None):
@@ -81,7 +81,7 @@ class Compiled:
                     self.states.popitem(last=False)
             self.states.move_to_end(key)
         state.records += 1
-        recorder = Recorder(run_stretch)
+        recorder = Recorder(self.stretches.run)
         with watch(self.fn) as watched:
             result = self._run(recorder, args, kwargs)
         captured = self._capture(state, recorder, watched, result, leaves)
@@ -153,11 +153,6 @@ compiles = [0]  # graphs compiled in this process, for tests
 
 def _leaf_key(t: Tensor):
     return (t.type, t.requires_grad, type(t), t.is_contiguous() or t._strides())
-
-
-def run_stretch(graph: Graph, tensors) -> list:
-    """A recorded stretch, by the NumPy interpreter."""
-    return run_numpy(graph, [t.nd for t in tensors])
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend="auto", mode=None, options=None,

@@ -88,7 +88,7 @@ class Recorder:
     """Records the ops of one call (or of one stretch of it between two reads of data)."""
 
     def __init__(self, run_graph: Callable):
-        self._run_graph = run_graph  # (graph, tensors of inputs) -> arrays
+        self._run_graph = run_graph  # (graph, input tensors, writes, first) -> arrays, see stretches
         self.lazy: list[tuple[str, Line | None]] = []  # why this call cannot be one graph
         self.prologue: list[Prologue] = []
         self.grads: dict[int, Grad] = {}  # by id of the tensor
@@ -265,24 +265,24 @@ class Recorder:
         outputs = [s.root.value for s in alive] + [r.value for r in written]
         graph = Graph(self.builder.nodes, outputs, f"stretch_{self.flushes}")
         inputs = self.inputs
+        place = {id(i.tensor): k for k, i in enumerate(inputs)}
         for root in written:  # their old bytes are inputs now
             root.tensor.storage.pending = None
         saved, current.recorder = current.recorder, None
         try:
-            arrays = self._run_graph(graph, [i.tensor for i in inputs])
+            writes = [(len(alive) + k, place[id(r.tensor)]) for k, r in enumerate(written)]
+            arrays = self._run_graph(graph, [i.tensor for i in inputs], writes, self.closing and not self.lazy)
         finally:
             current.recorder = saved
         self._reset()
-        self._store(arrays, alive, written, inputs)
+        self._store(arrays, alive, inputs)
 
     closing = False
 
-    def _store(self, arrays, alive, written, inputs) -> None:
+    def _store(self, arrays, alive, inputs) -> None:
         taken = {id(i.tensor._nd) for i in inputs}
         for s, array in zip(alive, arrays, strict=False):
             s.array, s.pending = _owned(array, taken), None
-        for root, array in zip(written, arrays[len(alive):], strict=True):
-            np.copyto(root.tensor.nd, array)
 
 
 def _owned(array, taken: set[int]):
