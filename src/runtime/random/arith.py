@@ -11,14 +11,19 @@ _TIE = np.uint64(1 << 28)  # the bits below a float32 in a float64, when they ar
 _BELOW = np.uint64((1 << 29) - 1)
 
 
-def fma32(a: np.ndarray, b: float, c: float) -> np.ndarray:
-    """The float32 nearest to a * b + c, for a float32 array and float32 values b and c.
+def affine32(counts: np.ndarray, b: float, c: float) -> np.ndarray:
+    """The float32 nearest to counts * 2**-24 * b + c, for whole counts in [0, 2**24].
 
-    >>> fma32(np.float32([0.1, 3.0]), 0.5, 1.0)
-    array([1.05, 2.5 ], dtype=float32)
+    `b` and `c` are float32 values.
+
+    >>> affine32(np.array([0, 1 << 23]), 0.5, 1.0)
+    array([1.  , 1.25], dtype=float32)
     """
-    product = a.astype(np.float64)
-    product *= b  # exact: 24 bits by 24 bits
+    unit = b * 2.0**-24
+    product = counts * unit  # exact in float64: 24 bits by 24 bits
+    if unit == 0.0 or _sum_is_exact(_lowest_bit(unit), b, c):
+        product += c
+        return product.astype(np.float32)
     total = product + c
     # A second rounding errs only where the first one fell on the middle of two float32 numbers.
     tied = np.flatnonzero((total.view(np.uint64) & _BELOW) == _TIE)
@@ -27,6 +32,17 @@ def fma32(a: np.ndarray, b: float, c: float) -> np.ndarray:
         nudged = np.nextafter(total[tied], np.copysign(np.inf, error))
         total[tied] = np.where(error == 0.0, total[tied], nudged)
     return total.astype(np.float32)
+
+
+def _sum_is_exact(step: float, b: float, c: float) -> bool:
+    """Whether any multiple of `step` up to b, plus c, fits the 53 bits of a float64."""
+    grain = min(step, _lowest_bit(c)) if c else step
+    return abs(b) + abs(c) < grain * 2.0**53
+
+
+def _lowest_bit(x: float) -> float:
+    numerator, denominator = x.as_integer_ratio()
+    return (numerator & -numerator) / denominator
 
 
 def fma64(a: np.ndarray, b: float, c: float) -> np.ndarray:

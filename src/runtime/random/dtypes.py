@@ -1,4 +1,4 @@
-"""What the distributions must know of element types: PyTorch's names for them, digits, and casts."""
+"""What the distributions must know of element types: PyTorch's names, digits, casts."""
 
 from __future__ import annotations
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import operator
 import os
 import threading
+from typing import Any
 
 import numpy as np
 
-from treadle.ir.device import device as Device
+from treadle.ir import device as devices
 
 DEFAULT_SEED = 67280421310721
 _N = 624
@@ -51,14 +52,16 @@ class Generator:
     """
 
     __slots__ = (
-        "_bits", "_fill", "_idle_next", "_seed", "device", "lock", "next_float_normal", "next_normal"
+        "_idle_next", "_seed", "_source", "_unseeded", "device", "lock", "next_float_normal",
+        "next_normal",
     )  # fmt: skip
 
     def __init__(self, device="cpu") -> None:
-        self.device = Device(device)
+        self.device = devices.device(device)
         if self.device.type == "meta":
             raise RuntimeError("META device type not an accelerator.")
         self.lock = threading.RLock()
+        self._source: np.random.Generator | None = None
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
@@ -69,7 +72,7 @@ class Generator:
         seed = _as_seed(seed)
         with self.lock:
             self._seed = seed
-            self._bits = self._fill = None  # made at the first draw: seeding stays cheap
+            self._unseeded = True  # the engine follows at the first draw: seeding stays cheap
             self._idle_next = 0  # what PyTorch reports as `next` while no word is left
             self.next_normal: float | None = None
             self.next_float_normal: np.float32 | None = None
@@ -90,8 +93,8 @@ class Generator:
         with self.lock:
             if n <= _FEW:
                 return self._raw(n).astype(np.uint32)
-            self._begin()
-            return self._fill.integers(0, 1 << 32, size=n, dtype=np.uint32)
+            source, self._idle_next = self._engine(), _N
+            return source.integers(0, 1 << 32, size=n, dtype=np.uint32)
 
     def words64(self, n: int) -> np.ndarray:
         """The next 2n words as n uint64, the earlier word of each pair on top."""
@@ -99,13 +102,13 @@ class Generator:
             if 2 * n <= _FEW:
                 raw = self._raw(2 * n)
                 return (raw[0::2] << np.uint64(32)) | raw[1::2]
-            self._begin()
-            return self._fill.integers(0, 1 << 64, size=n, dtype=np.uint64)
+            source, self._idle_next = self._engine(), _N
+            return source.integers(0, 1 << 64, size=n, dtype=np.uint64)
 
     def get_state(self) -> np.ndarray:
         """The state as PyTorch's 5056 bytes, uint8."""
         with self.lock:
-            engine = self._engine().state["state"]
+            engine = self._bits().state["state"]
             position = int(engine["pos"])
             used_up = position == _N
             record = np.zeros(1, _LAYOUT)
@@ -141,7 +144,9 @@ class Generator:
             raise RuntimeError("Invalid mt19937 state")
         with self.lock:
             self._seed = int(record["seed"])
-            self._set_engine(record["words"].astype(np.uint32), _N if used_up else following)
+            self._unseeded = False
+            state = {"key": record["words"].astype(np.uint32), "pos": _N if used_up else following}
+            self._bits().state = {"bit_generator": "MT19937", "state": state}
             self._idle_next = following if used_up else _N
             self.next_normal = float(record["normal_y"]) if record["normal_is_valid"] else None
             valid = record["next_float_is_valid"]
@@ -153,36 +158,30 @@ class Generator:
 
     def mark(self) -> tuple:
         """The place in the stream, for `rewind`."""
-        return self._engine().state, self._idle_next
+        return self._bits().state, self._idle_next
 
     def rewind(self, mark: tuple, words: int) -> None:
         """Goes back to `mark` and `words` on from there."""
-        self._bits.state, self._idle_next = mark
+        self._bits().state, self._idle_next = mark
         self.words(words)
 
     def _raw(self, n: int) -> np.ndarray:
-        bits = self._engine()
+        bits = self._bits()
         if n:
             self._idle_next = _N
         return bits.random_raw(n)
 
-    def _begin(self) -> None:
-        self._engine()
-        self._idle_next = _N
-        if self._fill is None:
-            self._fill = np.random.Generator(self._bits)
+    def _bits(self) -> Any:
+        return self._engine().bit_generator
 
-    def _engine(self):
-        if self._bits is None:
-            # RandomState's seeding by one integer is mt19937's classic init.
-            _, key, position, *_ = np.random.RandomState(self._seed & 0xFFFFFFFF).get_state()
-            self._set_engine(key, position)
-        return self._bits
-
-    def _set_engine(self, key: np.ndarray, position: int) -> None:
-        if self._bits is None:
-            self._bits = np.random.MT19937(0)
-        self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+    def _engine(self) -> np.random.Generator:
+        if self._source is None:
+            self._source = np.random.Generator(np.random.MT19937(0))
+        if self._unseeded:
+            # RandomState seeds the engine it is given by mt19937's classic one-integer rule.
+            np.random.RandomState(self._source.bit_generator).seed(self._seed & 0xFFFFFFFF)
+            self._unseeded = False
+        return self._source
 
     def __reduce__(self):
         return _from_state, (self.device, self.get_state())

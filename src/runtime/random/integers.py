@@ -1,4 +1,4 @@
-"""Uniform integers, in integer and floating dtypes: a word, or two for wide ranges, modulo the range."""
+"""Uniform integers, in integer and floating dtypes: one word, or two, modulo the range."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _drawn(
 ) -> np.ndarray:
     out = np.empty(math.prod(shape), dtype.np)
     draw = generator.words64 if wide else generator.words
-    narrow = not wide and -(1 << 31) <= low and low + span <= 1 << 31
+    narrow = not wide and low >= -(1 << 31) and low + span <= 1 << 31
     with generator.lock:
         for part in blocks(out.size):
             words = _modulo(draw(part.stop - part.start), span)

@@ -23,12 +23,12 @@ def multinomial(
     finite or all zero, and for more samples than categories without replacement.
 
     >>> multinomial(np.float32([0.0, 1.0, 3.0]), 4, True, Generator().manual_seed(0))
-    array([1, 2, 2, 1])
+    array([2, 2, 2, 2])
     """
     _check(probs, num_samples, replacement)
     if probs.size == 0 and probs.ndim == 2 and probs.shape[0] == 0:
         return np.empty((0, num_samples), np.int64)
-    rows = np.ascontiguousarray(probs).reshape(-1, probs.shape[-1])
+    rows = np.atleast_2d(probs)
     with generator.lock:
         draw = _with_replacement if replacement and num_samples > 1 else _by_quotient
         drawn = draw(rows, num_samples, generator)

@@ -24,7 +24,7 @@ def randperm(n: int, dtype, generator: Generator) -> np.ndarray:
     RuntimeError if n is negative or too large for the dtype.
 
     >>> randperm(5, np.int64, Generator().manual_seed(0))
-    array([4, 1, 2, 0, 3])
+    array([4, 0, 1, 3, 2])
     """
     dtype, n = as_dtype(dtype), int(n)
     _check(n, dtype)

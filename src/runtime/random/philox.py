@@ -39,7 +39,7 @@ def philox_uint32(seed: int, offset_start: int, n: int) -> np.ndarray:
     """Words offset_start to offset_start + n - 1 of the sequence of `seed`, uint32.
 
     >>> philox_uint32(0, 0, 4)
-    array([1814237655,  560938828, 2623563293, 2592487909], dtype=uint32)
+    array([1713891541, 3781805453, 3159862348, 2600524760], dtype=uint32)
     """
     first, last = offset_start // 4, -(-(offset_start + n) // 4)
     out = np.empty((last - first, 4), np.uint32)
@@ -55,7 +55,7 @@ def uniform(seed: int, n: int, dtype) -> np.ndarray:
     """n uniform numbers in [0, 1) of a floating dtype, as the module describes.
 
     >>> uniform(0, 2, np.float32)
-    array([0.42..., 0.13...], dtype=float32)
+    array([0.39904642, 0.88052016], dtype=float32)
     """
     dtype = as_dtype(dtype)
     require_floating(dtype, "philox_uniform")

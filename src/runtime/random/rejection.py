@@ -1,4 +1,4 @@
-"""Poisson and gamma numbers by rejection: a Python loop per element, as many uniforms as it takes."""
+"""Poisson and gamma numbers by rejection: as many uniforms per element as it takes, in Python."""
 
 from __future__ import annotations
 
@@ -59,15 +59,14 @@ def poisson(rates: np.ndarray, generator: Generator) -> np.ndarray:
     RuntimeError for a negative or NaN rate.
 
     >>> poisson(np.float32([0.0, 2.0, 100.0]), Generator().manual_seed(0))
-    array([ 0.,  0., ...], dtype=float32)
+    array([ 0.,  6., 96.], dtype=float32)
     """
     dtype = as_dtype(rates.dtype)
     require_floating(dtype, "poisson_cpu")
     flat = rates.astype(np.float64).reshape(-1)
     if not (flat >= 0).all():
         raise RuntimeError(
-            "invalid Poisson rate, expected rate to be non-negative, got "
-            f"{flat[~(flat >= 0)][0]:g}"
+            f"invalid Poisson rate, expected rate to be non-negative, got {flat[~(flat >= 0)][0]:g}"
         )
     with _Uniforms(generator) as uniforms:
         drawn = [_poisson(rate, uniforms) for rate in flat.tolist()]

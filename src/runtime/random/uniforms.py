@@ -13,12 +13,11 @@ import numpy as np
 
 from treadle.ir import dtype as dt
 from treadle.ir.dtype import DType
-from treadle.runtime.random.arith import fma32, fma64
+from treadle.runtime.random.arith import affine32, fma64
 from treadle.runtime.random.dtypes import (
     C_NAME,
     SCALAR_NAME,
     as_dtype,
-    is_half,
     largest,
     not_implemented,
     require_floating,
@@ -32,11 +31,16 @@ _MASK64, _UNIT64 = np.uint64((1 << 53) - 1), 2.0**-53
 
 def floats32(generator: Generator, n: int) -> np.ndarray:
     """n float32 uniforms in [0, 1), one word each."""
-    words = generator.words(n)
-    words &= _MASK32
-    values = words.view(np.int32).astype(np.float32)
+    values = _counts32(generator, n).astype(np.float32)
     values *= _UNIT32
     return values
+
+
+def _counts32(generator: Generator, n: int) -> np.ndarray:
+    """The uniforms in units of 2**-24, int32."""
+    words = generator.words(n)
+    words &= _MASK32
+    return words.view(np.int32)
 
 
 def floats64(generator: Generator, n: int) -> np.ndarray:
@@ -57,7 +61,7 @@ def rand(shape: tuple[int, ...], dtype, generator: Generator) -> np.ndarray:
     """Uniform numbers in [0, 1), as torch.rand: a new array of a floating or complex dtype.
 
     >>> rand((2,), np.float32, Generator().manual_seed(0))
-    array([0.49625659, 0.7682218 ], dtype=float32)
+    array([0.4962566, 0.7682218], dtype=float32)
     """
     return uniform(shape, dtype, generator)
 
@@ -70,7 +74,7 @@ def uniform(
     RuntimeError if a > b or a bound does not fit the dtype, NotImplementedError for integer dtypes.
 
     >>> uniform((2,), np.float64, Generator().manual_seed(0), -1.0, 1.0)
-    array([-0.92486868,  0.34103196])
+    array([0.940106  , 0.41563973])
     """
     dtype, a, b = as_dtype(dtype), float(a), float(b)
     if dtype.is_complex:
@@ -79,7 +83,7 @@ def uniform(
     require_floating(dtype, "check_uniform_bounds")
     _check_bounds(dtype, a, b)
     out = np.empty(math.prod(shape), dtype.np)
-    fill = _fill64 if dtype is dt.float64 else _fill_half if is_half(dtype) else _fill32
+    fill = _fill64 if dtype is dt.float64 else _fill32
     with generator.lock:
         for part in blocks(out.size):
             fill(out[part], generator, a, b)
@@ -95,18 +99,22 @@ def _fill64(out: np.ndarray, generator: Generator, a: float, b: float) -> None:
 
 
 def _fill32(out: np.ndarray, generator: Generator, a: float, b: float) -> None:
-    values = floats32(generator, out.size)
-    if (a, b) != (0.0, 1.0):
-        low, high = np.float32(a), np.float32(b)
-        values = fma32(values, float(high - low), float(low))
-        values[values == high] = low
-    out[...] = values
-
-
-def _fill_half(out: np.ndarray, generator: Generator, a: float, b: float) -> None:
+    """Float32 and the half types, which are cast at the end."""
     low, high = np.float32(a), np.float32(b)
-    out[...] = fma32(floats32(generator, out.size), float(high - low), float(low))
-    out[out == high.astype(out.dtype)] = low.astype(out.dtype)
+    if (a, b) == (0.0, 1.0):
+        np.multiply(_counts32(generator, out.size), _UNIT32, out=out, casting="unsafe")
+        if out.dtype == np.float32:  # exact, so below 1
+            return
+    else:
+        out[...] = affine32(_counts32(generator, out.size), float(high - low), float(low))
+    if _may_reach(out.dtype, float(low), float(high)):
+        out[out == high.astype(out.dtype)] = low.astype(out.dtype)
+
+
+def _may_reach(dtype: np.dtype, low: float, high: float) -> bool:
+    """Whether rounding takes the largest uniform below 1 to the upper bound."""
+    top = affine32(np.array([(1 << 24) - 1]), float(np.float32(high - low)), low)
+    return bool(top.astype(dtype)[0] == np.float32(high).astype(dtype))
 
 
 def _check_bounds(dtype: DType, a: float, b: float) -> None:
@@ -135,22 +143,24 @@ def bernoulli(
     stream for a number p on Intel processors; here it never does. RuntimeError if p leaves [0, 1].
 
     >>> bernoulli((4,), np.int64, Generator().manual_seed(0), 0.5)
-    array([1, 0, 0, 1])
+    array([0, 0, 1, 0])
     """
     dtype = as_dtype(dtype)
-    by_element = isinstance(p, np.ndarray)
-    if dtype.is_complex:
-        raise not_implemented(dtype, f"bernoulli_{'tensor_cpu_self' if by_element else 'scalar_cpu'}_")
-    draw = floats64
-    if by_element:
-        p, draw = _probabilities(p, shape)
+    chances, draw = None, floats64
+    if isinstance(p, np.ndarray):
+        if dtype.is_complex:
+            raise not_implemented(dtype, "bernoulli_tensor_cpu_self_")
+        chances, draw = _probabilities(p, shape)
     elif not 0.0 <= p <= 1.0:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    elif dtype.is_complex:
+        raise not_implemented(dtype, "bernoulli_scalar_cpu_")
     out = np.empty(math.prod(shape), dtype.np)
     with generator.lock:
         for part in blocks(out.size):
-            chance = p[part] if by_element else p
-            out[part] = draw(generator, part.stop - part.start) < chance
+            out[part] = draw(generator, part.stop - part.start) < (
+                p if chances is None else chances[part]
+            )
     return out.reshape(shape)
 
 

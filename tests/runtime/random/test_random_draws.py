@@ -1,4 +1,4 @@
-"""Every draw at every size against PyTorch where it is installed, against stored values anywhere."""
+"""Every draw at every size against PyTorch where installed, against stored values anywhere."""
 
 import warnings
 
@@ -76,9 +76,7 @@ def test_equals_stored():
     with np.load(STORED) as stored:
         for key, draw, dtype, seed in stored_cases():
             g = Generator().manual_seed(seed)
-            arrays = [
-                draw.ours(shape, np_dtype(dtype), g) for shape in stored_shapes(draw, dtype)
-            ]
+            arrays = [draw.ours(shape, np_dtype(dtype), g) for shape in stored_shapes(draw, dtype)]
             found = summary(draw, dtype, arrays, g.get_state())
             if inexact(draw, dtype):
                 assert ulps(found, stored[key], draw.offset) <= draw.ulp, key
