@@ -294,53 +294,95 @@ void block(const Product &q, long i0, long i1, long j0, long j1) {
 
 const long FEW = 4;
 
-T sum(vec v) {
-    T part[LANES];
-    store(part, v);
-    for (int d = LANES / 2; d > 0; d /= 2)
-        for (int i = 0; i < d; i++) part[i] += part[i + d];
-    return part[0];
+// The sum over the lanes of each of N vectors: turned LANES at a time, so that lanes add up as rows.
+template <int N> inline void sums(const vec *acc, T *total) {
+#pragma GCC unroll 16
+    for (int base = 0; base < N; base += LANES) {
+        vec v[LANES], sum = {};
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) v[i] = base + i < N ? acc[base + i] : vec{};
+        exchange_all<LANES / 2>(v);
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) sum += v[i];
+        store(total + base, sum);
+    }
 }
 
-template <int R, int C>
-void dots(long k, const T *a, long rsa, const T *b, long csb, T *c, long ldc, bool add) {
-    vec acc[R][C] = {};
-    long p = 0;
-    for (; p + LANES <= k; p += LANES) {
+// Up to R rows times up to C columns; beyond `rows` and `columns` stands the last one, for nothing.
+template <int R, int C> void dots(const Product &q, long i0, long rows, long j0, long columns) {
+    const td_gemm_args &g = *q.g;
+    const T *a[R], *b[C];
+    for (int i = 0; i < R; i++) a[i] = q.a + (i0 + least(i, rows - 1)) * g.rsa;
+    for (int j = 0; j < C; j++) b[j] = q.b + (j0 + least(j, columns - 1)) * g.csb;
+    vec acc[R * C] = {};
+    long whole = g.k / LANES * LANES;
+    for (long p = 0; p < whole; p += LANES) {
         vec column[C];
-#pragma GCC unroll 4
-        for (int j = 0; j < C; j++) column[j] = load(b + j * csb + p);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
+        for (int j = 0; j < C; j++) column[j] = load(b[j] + p);
+#pragma GCC unroll 8
         for (int i = 0; i < R; i++) {
-            vec row = load(a + i * rsa + p);
-#pragma GCC unroll 4
-            for (int j = 0; j < C; j++) acc[i][j] += row * column[j];
+            vec row = load(a[i] + p);
+#pragma GCC unroll 8
+            for (int j = 0; j < C; j++) acc[i * C + j] += row * column[j];
         }
     }
-#pragma GCC unroll 4
-    for (int i = 0; i < R; i++)
-#pragma GCC unroll 4
-        for (int j = 0; j < C; j++) {
-            T total = sum(acc[i][j]);
-            for (long t = p; t < k; t++) total += a[i * rsa + t] * b[j * csb + t];
-            c[i * ldc + j] = add ? c[i * ldc + j] + total : total;
+    T total[R * C + LANES];
+    sums<R * C>(acc, total);
+    for (long i = 0; i < rows; i++)
+        for (long j = 0; j < columns; j++) {
+            T *c = q.c + (i0 + i) * g.ldc + j0 + j, x = total[i * C + j];
+            for (long p = whole; p < g.k; p++) x += a[i][p] * b[j][p];
+            *c = g.beta ? *c + x : x;
         }
+}
+
+template <int R, int C> void dots_over(const Product &q, long i0, long i1, long j0, long j1) {
+    for (long j = j0; j < j1; j += C)
+        for (long i = i0; i < i1; i += R) dots<R, C>(q, i, least(R, i1 - i), j, least(C, j1 - j));
 }
 
 void dot_block(const Product &q, long i0, long i1, long j0, long j1) {
-    const td_gemm_args &g = *q.g;
-    for (long j = j0, cols; j < j1; j += cols) {
-        cols = j + 4 <= j1 ? 4 : 1;
-        for (long i = i0, rows; i < i1; i += rows) {
-            rows = i + 4 <= i1 ? 4 : 1;
-            const T *a = q.a + i * g.rsa, *b = q.b + j * g.csb;
-            T *c = q.c + i * g.ldc + j;
-            if (rows == 4 && cols == 4) dots<4, 4>(g.k, a, g.rsa, b, g.csb, c, g.ldc, g.beta);
-            else if (rows == 4) dots<4, 1>(g.k, a, g.rsa, b, g.csb, c, g.ldc, g.beta);
-            else if (cols == 4) dots<1, 4>(g.k, a, g.rsa, b, g.csb, c, g.ldc, g.beta);
-            else dots<1, 1>(g.k, a, g.rsa, b, g.csb, c, g.ldc, g.beta);
+    if (i1 - i0 == 1) dots_over<1, 4>(q, i0, i1, j0, j1);
+    else if (i1 - i0 == 2) dots_over<2, 4>(q, i0, i1, j0, j1);
+    else if (ROWS == 8 && q.g->m > FEW) dots_over<ROWS, 3>(q, i0, i1, j0, j1);
+    else dots_over<4, 4>(q, i0, i1, j0, j1);
+}
+
+// --- one or two rows times B in place: rows of B are read from end to end -------------------------
+
+template <int R, int K>
+inline void axpys(const T *a, long rsa, long csa, const T *b, long rsb, T *c, long ldc, long n) {
+    T x[R][K];
+    for (int i = 0; i < R; i++)
+        for (int p = 0; p < K; p++) x[i][p] = a[i * rsa + p * csa];
+#pragma omp simd
+    for (long j = 0; j < n; j++)
+#pragma GCC unroll 2
+        for (int i = 0; i < R; i++) {
+            T y = c[i * ldc + j];
+#pragma GCC unroll 8
+            for (int p = 0; p < K; p++) y += x[i][p] * b[p * rsb + j];
+            c[i * ldc + j] = y;
         }
-    }
+}
+
+template <int R> void axpy_rows(const Product &q, long i, long j, long n) {
+    const td_gemm_args &g = *q.g;
+    const T *a = q.a + i * g.rsa, *b = q.b + j;
+    T *c = q.c + i * g.ldc + j;
+    if (!g.beta)
+        for (int r = 0; r < R; r++) memset(c + r * g.ldc, 0, n * sizeof(T));
+    long p = 0;
+    for (; p + 8 <= g.k; p += 8)
+        axpys<R, 8>(a + p * g.csa, g.rsa, g.csa, b + p * g.rsb, g.rsb, c, g.ldc, n);
+    for (; p < g.k; p++)
+        axpys<R, 1>(a + p * g.csa, g.rsa, g.csa, b + p * g.rsb, g.rsb, c, g.ldc, n);
+}
+
+void axpy_block(const Product &q, long i0, long i1, long j0, long j1) {
+    if (i1 - i0 == 2) axpy_rows<2>(q, i0, j0, j1 - j0);
+    else axpy_rows<1>(q, i0, j0, j1 - j0);
 }
 
 // Copies a small matrix so that it runs along k: out[i * k + p].
@@ -353,7 +395,7 @@ T *along_k(const T *x, long stride, long step, long count, long k, int use) {
 
 // --- the whole ------------------------------------------------------------------------------------
 
-enum Way { IN_PLACE, PACKED, DOTS };
+enum Way { IN_PLACE, PACKED, DOTS, AXPYS };
 
 struct Work {  // a batch of products, cut into a grid of blocks
     td_gemm_args g;
@@ -379,8 +421,9 @@ void run_block(Block fn, const Work &w, const Product &q, long place) {
 
 void in_place_chunk(void *const *p, const long *, long begin, long end, long *) {
     const Work &w = *(const Work *)p[0];
+    Block fn = w.way == AXPYS ? axpy_block : block;
     long blocks = w.down * w.across;
-    for (long x = begin; x < end; x++) run_block(block, w, product_at(w, x / blocks), x % blocks);
+    for (long x = begin; x < end; x++) run_block(fn, w, product_at(w, x / blocks), x % blocks);
 }
 
 void dot_chunk(void *const *p, const long *, long begin, long end, long *) {
@@ -446,9 +489,10 @@ void share(td_kernel fn, Work &w, long extent, double each) {
 
 // Cuts m x n into near equal blocks, small enough that threads do not wait long for the last.
 void cut(Work &w, long n, long matrices) {
-    long wanted = 4 * threads(), few = 2 * COLS;
+    long wanted = 4 * threads(), few = w.way == AXPYS ? 8 * COLS : 2 * COLS;
+    long most_n = w.way == AXPYS ? 4 * BLOCK_N : BLOCK_N;
     w.mb = round_up(parts(w.g.m, parts(w.g.m, BLOCK_M)), ROWS);
-    w.nb = round_up(parts(n, parts(n, BLOCK_N)), COLS);
+    w.nb = round_up(parts(n, parts(n, most_n)), COLS);
     for (;;) {
         w.down = parts(w.g.m, w.mb);
         w.across = parts(n, w.nb);
@@ -503,10 +547,11 @@ void turn_column(Work &w) {
 // makes no difference to the result: in place only if its vectors are aligned, or used once or twice.
 Way choose(const Work &w) {
     const td_gemm_args &g = w.g;
-    bool few_rows = g.rsb == 1 && g.m <= (g.csa == 1 ? 2 * FEW : FEW);
+    bool few_rows = g.rsb == 1 && g.m <= (g.csa == 1 ? 4 * ROWS : FEW);
     bool few_columns = g.csa == 1 && g.n <= FEW;
     if (g.k >= LANES && (few_rows || few_columns)) return DOTS;
     if (g.csb != 1) return PACKED;
+    if (g.m <= 2) return AXPYS;
     if (g.m <= 2 * ROWS) return IN_PLACE;
     bool aligned = (unsigned long)w.b % BYTES == 0 && g.rsb % LANES == 0;
     bool near = g.k * g.rsb * (long)sizeof(T) <= 2 * NEAR;
