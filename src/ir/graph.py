@@ -19,11 +19,12 @@ from .type import TensorType
 
 
 class Line(NamedTuple):
-    """Where the user wrote it."""
+    """Where the user wrote it; `text` is what stands there, None if it is to be read from the file."""
 
     file: str
     number: int
     function: str = ""
+    text: str | None = None
 
     def __str__(self) -> str:
         return f"{self.file}:{self.number}"
