@@ -8,7 +8,9 @@ from __future__ import annotations
 import heapq
 from typing import Any, Protocol
 
+from .arith import defaults
 from .graph import Builder, Graph, Node
+from .keys import attrs_key
 from .op import Kind, Op, is_variadic, rule_for
 
 
@@ -172,7 +174,7 @@ def _through_body(op: Op, attrs: dict, g, xs, wanted) -> list:
 
     types = tuple(x if x.__class__.__name__ == "TensorType" else x.type for x in xs)
     asked = tuple(i for i, w in enumerate(wanted) if w)
-    key = (op, types, tuple(sorted(attrs.items())), asked)
+    key = (op, types, attrs_key(tuple(sorted(attrs.items()))), defaults.dtype, asked)
     graph = _cache.get(key)
     if graph is None:
         graph = _cache[key] = pullback(body_graph(op, types, attrs), asked)

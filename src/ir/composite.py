@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
+from .arith import defaults
 from .dispatch import using
 from .graph import Builder, Graph
+from .keys import attrs_key
 from .op import Kind, Op, rules
 
 
@@ -30,7 +32,7 @@ _BOUND = 4096
 
 def body_graph(op: Op, types: tuple, attrs: dict) -> Graph:
     """The body of `op` for operands of these types, traced once."""
-    key = (op, types, tuple(sorted(attrs.items())))
+    key = (op, types, attrs_key(tuple(sorted(attrs.items()))), defaults.dtype)
     graph = _bodies.get(key)
     if graph is None:
         builder = Builder()
