@@ -1,0 +1,130 @@
+"""What one recording call has learned so far: guards, lazy reasons, and the objects it made itself."""
+
+import sys
+import sysconfig
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from types import FrameType
+
+from .places import READ, is_primitive
+from .records import ABSENT, Guard, Hooks, Kind, LazyReason, Where
+
+MOST_REASONS = 16  # past these, nothing more is learned by going on
+
+
+@cache
+def _library_roots() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    found = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    found |= {str(Path(path).resolve()) for path in found}
+    return tuple(path + "/" for path in found)
+
+
+@cache
+def is_library_file(filename: str) -> bool:
+    """Tell whether `filename` belongs to the standard library or to an installed package."""
+    return filename.startswith(_library_roots()) or filename.startswith("<frozen")
+
+
+class Record:
+    """The notebook of one recording call; the models of opcodes and calls write into it.
+
+    `fresh` are objects made during the call: reading and changing them needs no guard. `owned`
+    are the call's arguments, whose content the caller compares itself: reading needs no guard.
+    Both keep what they name alive, so an id in them names one object until the call ends.
+    """
+
+    __slots__ = ("hooks", "guards", "reasons", "fresh", "owned", "stored", "frame", "alive",
+                 "building")  # fmt: skip
+
+    def __init__(self, hooks: Hooks, owned: Iterable[object] = ()):
+        self.hooks = hooks
+        self.guards: dict[tuple, Guard] = {}
+        self.reasons: dict[tuple[str, int, str], LazyReason] = {}
+        self.fresh: dict[int, object] = {}
+        self.owned: dict[int, object] = {id(value): value for value in owned}
+        self.stored: set[tuple[int, object]] = set()
+        self.frame: FrameType | None = None
+        self.alive: list[object] = []
+        self.building: type | None = None  # the class just called, until its __init__ starts
+
+    def made(self, value: object) -> None:
+        """Note that `value` was created during the call."""
+        self.fresh[id(value)] = value
+
+    def is_fresh(self, value: object) -> bool:
+        return id(value) in self.fresh
+
+    def needs_guard(self, value: object) -> bool:
+        return id(value) not in self.fresh and id(value) not in self.owned
+
+    def where(self) -> Where:
+        frame = self.frame or self._caller()
+        return Where(frame.f_code, frame.f_lasti)
+
+    def read(self, kind: Kind, holder: object, key: object = None, text: str = "") -> object:
+        """Return what is at this place now, and guard it unless the call made the holder."""
+        found = READ[kind](holder, key)
+        if self.needs_guard(holder):
+            name = _place(kind, holder, key)
+            if name not in self.guards and (id(holder), _key(key)) not in self.stored:
+                self.guards[name] = Guard(kind, holder, key, found, self.where(), text)
+        return found
+
+    def knows(self, kind: Kind, holder: object, key: object) -> bool:
+        """Tell whether this place is guarded already, or needs no guard."""
+        return _place(kind, holder, key) in self.guards or not self.needs_guard(holder)
+
+    def store(self, holder: object, key: object) -> None:
+        """Note that the framework itself wrote this entry of the dict, and will again on replay."""
+        self.stored.add((id(holder), _key(key)))
+        self.alive.append(holder)
+
+    def lazy(self, text: str) -> None:
+        """Note that the user's code at the present line did what a replay cannot do again."""
+        frame = self.user_frame()
+        file, line = (frame.f_code.co_filename, frame.f_lineno) if frame else ("<unknown>", 0)
+        key = (file, line, text)
+        if len(self.reasons) < MOST_REASONS:
+            self.reasons.setdefault(key, LazyReason(file, line, text))
+
+    def user_frame(self) -> FrameType | None:
+        """Return the innermost frame of the user's own files, else the innermost traced one."""
+        return self._outward(self.frame) or self.frame
+
+    def _caller(self) -> FrameType:
+        frame = sys._getframe()
+        return self._outward(frame) or frame
+
+    def _outward(self, frame: FrameType | None) -> FrameType | None:
+        while frame is not None:
+            filename = frame.f_code.co_filename
+            if not is_library_file(filename) and not self.hooks.is_framework_file(filename):
+                return frame
+            frame = frame.f_back
+        return None
+
+    def close(self) -> None:
+        """Let go of everything that was only kept alive for the time of the call."""
+        self.frame = self.building = None
+        self.fresh.clear()
+        self.owned.clear()
+        self.alive.clear()
+        self.stored.clear()
+
+
+def _key(key: object) -> object:
+    """Return a hashable name of `key` that runs no user code; keys equal to a dict fall together."""
+    if key is None or type(key) in (str, int, bool):
+        return key
+    if type(key) is tuple:
+        return tuple(map(_key, key))
+    return ("id", id(key)) if not is_primitive(key) else (type(key), repr(key))
+
+
+def _place(kind: Kind, holder: object, key: object) -> tuple:
+    return (kind, id(holder), _key(key))
+
+
+__all__ = ["ABSENT", "MOST_REASONS", "Record", "is_library_file"]

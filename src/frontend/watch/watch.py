@@ -1,0 +1,233 @@
+"""Watch: follow one recording call instruction by instruction, in the user's frames only."""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from threading import get_ident
+from types import CellType, CodeType, FrameType, FunctionType
+from typing import cast
+
+from .calls import call
+from .declare import active
+from .layout import FrameLayout, Stack, frame_layout, running_function
+from .opcodes import Place, Result, decode
+from .operate import content
+from .places import class_attribute, is_primitive
+from .record import MOST_REASONS, Record
+from .records import Guard, Hooks, Kind, LazyReason
+
+_VARARGS, _VARKEYWORDS = 0x04, 0x08
+_SUSPENDING = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
+
+
+class Watch:
+    """Record what the user's Python reads and does between `__enter__` and `__exit__`.
+
+    After the call, `guards` holds what was read and `lazy` what a replay could not do again; the
+    call may be replayed without Python only when `lazy` is empty. `owned` are the containers of
+    the arguments, whose content the caller compares itself. Another tracing tool stays in place:
+    then nothing is watched and `lazy` says so.
+
+    >>> from treadle.frontend.watch import Hooks, Watch
+    >>> scale = {"factor": 2}
+    >>> def fn(x):
+    ...     return x * scale["factor"]
+    >>> with Watch(fn, Hooks(is_framework_file=lambda name: False)) as watch:
+    ...     result = fn(3)
+    >>> [str(guard.key) for guard in watch.guards if guard.holder is scale]
+    ['factor']
+    """
+
+    def __init__(self, fn: Callable, hooks: Hooks, owned: Iterable[object] = ()):
+        self.fn, self.hooks = fn, hooks
+        self.guards: list[Guard] = []
+        self.lazy: list[LazyReason] = []
+        self.pauses = 0
+        self.record = Record(hooks, owned)
+        self._outer: Watch | None = None
+        self._layout: FrameLayout | None = None
+        self.trace = self._enter_frame  # one object, so that it can be recognised later
+
+    def __enter__(self) -> "Watch":
+        self._outer = active.get(get_ident())
+        tracing = sys.gettrace()
+        if tracing is not None and (self._outer is None or tracing is not self._outer.trace):
+            self._give_up("runs under a tracing tool (debugger or coverage)")
+            return self
+        sys.settrace(None)
+        self._layout = frame_layout()
+        if self._layout is None:
+            _warn_unknown()
+            self._give_up("runs on a Python whose frames are not known")
+            sys.settrace(tracing)
+            return self
+        active[get_ident()] = self
+        if not isinstance(self.fn, FunctionType):
+            call(self.record, self.fn, [], {})
+        sys.settrace(self.trace)
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self._layout is None:
+            return
+        if sys.gettrace() is self.trace:
+            sys.settrace(self._outer.trace if self._outer else None)
+        elif len(self.record.reasons) < MOST_REASONS:
+            self._give_up("changes the trace function")
+        if self._outer is not None:
+            active[get_ident()] = self._outer
+            self._report_to(self._outer)
+        else:
+            active.pop(get_ident(), None)
+        self._layout = None
+        self.guards = list(self.record.guards.values())
+        self.lazy += self.record.reasons.values()
+        self.record.close()
+
+    def _give_up(self, text: str) -> None:
+        code = getattr(self.fn, "__code__", None)
+        file, line = (code.co_filename, code.co_firstlineno) if code else ("<unknown>", 0)
+        self.lazy.append(LazyReason(file, line, text))
+
+    def _report_to(self, outer: "Watch") -> None:
+        """What an inner call read, the outer one read too, but for what the outer call made."""
+        for name, guard in self.record.guards.items():
+            if outer.record.needs_guard(guard.holder):
+                outer.record.guards.setdefault(name, guard)
+        for key, reason in self.record.reasons.items():
+            outer.record.reasons.setdefault(key, reason)
+        for value in self.record.fresh.values():
+            outer.record.made(value)
+
+    # Tracing --------------------------------------------------------------------------------------
+
+    def _enter_frame(self, frame: FrameType, event: str, _arg: object) -> Callable | None:
+        layout, code = self._layout, frame.f_code
+        if event != "call" or layout is None or self.pauses:
+            return None
+        if self.hooks.is_framework_file(code.co_filename):
+            return None
+        try:
+            return self._watch_frame(frame, code, layout)
+        except Exception as error:  # a watch must never break the call it watches
+            self.record.lazy(f"could not be followed ({type(error).__name__}: {error})")
+            return None
+
+    def _watch_frame(self, frame: FrameType, code: CodeType, layout: FrameLayout) -> Callable | None:
+        record, caller = self.record, self.record.frame
+        record.frame = frame
+        if code.co_flags & _SUSPENDING:
+            record.lazy(f"runs {code.co_qualname}, which can be suspended (generator or coroutine)")
+            record.frame = caller
+            return None
+        at = Place(frame, Stack(frame, layout), record)
+        function = running_function(frame, layout)
+        if isinstance(function, FunctionType):
+            _guard_function(record, function)
+        _note_made(at, code, function)
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        return self._follow(at, decode(code), bool(code.co_freevars or code.co_cellvars), caller)
+
+    def _follow(self, at: Place, table: dict, cells: bool, caller: FrameType | None) -> Callable:
+        """Return the local trace function of one frame."""
+        record, pending = self.record, cast(Result, None)
+
+        def local(frame: FrameType, event: str, _arg: object) -> Callable:
+            nonlocal pending
+            if event == "opcode":
+                entry = table.get(frame.f_lasti)
+                if (entry is not None or pending is not None) and self._layout is not None:
+                    pending = self._step(at, entry, pending)
+            elif event == "return":
+                record.frame = caller
+            elif event == "exception":
+                pending = None
+            if cells:
+                # CPython writes its snapshot of cells back after this: make it a new one, or a
+                # change made by another thread meanwhile would be undone.
+                _ = frame.f_locals
+            return local
+
+        return local
+
+    def _step(self, at: Place, entry: tuple | None, pending: Result) -> Result:
+        if self.pauses:
+            return None
+        try:
+            if pending is not None:
+                _settle(at, pending)
+            if entry is None:
+                return None
+            self.record.frame = at.frame
+            handler, arg = entry
+            return handler(at, arg)
+        except Exception as error:  # a watch must never break the call it watches
+            self.record.lazy(f"could not be followed ({type(error).__name__}: {error})")
+            return None
+        finally:
+            if len(self.record.reasons) >= MOST_REASONS and sys.gettrace() is self.trace:
+                sys.settrace(None)
+
+
+def _guard_function(record: Record, function: FunctionType) -> None:
+    if not record.needs_guard(function):
+        return
+    record.read(Kind.CODE, function)
+    if function.__closure__ is not None:
+        record.read(Kind.CLOSURE, function)
+    if function.__defaults__ is not None:
+        record.read(Kind.DEFAULTS, function)
+    if function.__kwdefaults__ is not None:
+        record.read(Kind.KWDEFAULTS, function)
+        content(record, function.__kwdefaults__)
+
+
+@lru_cache(maxsize=4096)
+def _own_cells(code: CodeType) -> tuple[int, ...]:
+    """Return the slots of the cells that a frame of `code` makes for itself."""
+    alone = [name for name in code.co_cellvars if name not in code.co_varnames]
+    where = {name: code.co_nlocals + index for index, name in enumerate(alone)}
+    return tuple(
+        where[name] if name in where else code.co_varnames.index(name) for name in code.co_cellvars
+    )
+
+
+def _note_made(at: Place, code: CodeType, function: object) -> None:
+    """Note what exists only since this frame began: its cells, its **kwargs, a new self."""
+    record, slots = at.record, at.stack.slots
+    for index in _own_cells(code):
+        record.made(slots[index])
+    if code.co_flags & _VARKEYWORDS:
+        index = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & _VARARGS)
+        held = slots[index]
+        record.made(held.cell_contents if isinstance(held, CellType) else held)
+    if record.building is not None and class_attribute(record.building, "__init__") is function:
+        first = slots[0].cell_contents if isinstance(slots[0], CellType) else slots[0]
+        record.made(first)
+    record.building = None
+
+
+def _settle(at: Place, pending: int | type) -> None:
+    """Note the result of the last instruction as made by the call, if nothing else refers to it."""
+    at.record.building = None
+    value = at.stack.peek(pending if isinstance(pending, int) else 1)
+    if is_primitive(value) or type(value) is tuple or at.record.hooks.is_value(value):
+        return
+    if sys.getrefcount(value) == _SOLE or type(value) is pending:
+        at.record.made(value)
+
+
+_SOLE = 3  # the value stack, the local variable, the argument of getrefcount
+
+
+@lru_cache(maxsize=1)
+def _warn_unknown() -> None:
+    version = ".".join(map(str, sys.version_info[:2]))
+    warnings.warn(
+        f"compile: the frames of {sys.implementation.name} {version} are not known here, so every "
+        "compiled function runs its Python at each call (lazy mode)",
+        RuntimeWarning,
+        stacklevel=4,
+    )
