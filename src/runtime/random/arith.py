@@ -1,14 +1,27 @@
-"""Fused multiply-add in NumPy: one rounding, where NumPy's own `a * b + c` rounds twice."""
+"""Arithmetic that NumPy rounds otherwise than C: fused multiply-add, the C library's functions."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 _SPLIT = float(2**27 + 1)
 _TIE = np.uint64(1 << 28)  # the bits below a float32 in a float64, when they are exactly one half
 _BELOW = np.uint64((1 << 29) - 1)
+
+
+def by_libm(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
+    """Float64 values through a function of `math`: the C library's bits, at 50 ns each.
+
+    NumPy's own vector functions are within an ulp of them.
+
+    >>> by_libm(math.log, np.array([1.0, 10.0]))
+    array([0.        , 2.30258509])
+    """
+    flat = map(function, values.reshape(-1).tolist())
+    return np.fromiter(flat, np.float64, values.size).reshape(values.shape)
 
 
 def affine32(counts: np.ndarray, b: float, c: float) -> np.ndarray:

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from treadle.runtime.random.arith import fma64
+from treadle.runtime.random.arith import by_libm, fma64
 
 
 def _rounded(*values: float) -> tuple[float, ...]:
@@ -49,7 +49,7 @@ def normals32(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
 def normals64(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
     """Float64 normals from as many float64 uniforms in [0, 1); the size is a multiple of 16."""
     group = uniforms.reshape(-1, 2, 8)
-    radius = np.sqrt(-2.0 * np.log(1.0 - group[:, 0]))
+    radius = np.sqrt(-2.0 * by_libm(math.log, 1.0 - group[:, 0]))
     angle = (2.0 * math.pi) * group[:, 1]
     out = np.empty_like(group)
     out[:, 0] = fma64(radius * np.cos(angle), std, mean)
