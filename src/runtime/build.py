@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """One kernel after a build: its address, and the library's path, or the error that stopped it."""
+    """One kernel after a build: its address and its library's path, or the error that stopped it."""
 
     symbol: str
     address: int

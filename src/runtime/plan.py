@@ -4,7 +4,7 @@ How to make and run one:
 
     steps = [
         KernelStep(built.address, buffers=(Ref(0), Ref(1, 4096)), sizes=(n,), extent=n, grain=8192),
-        GemmStep("float32", a=Matrix(Ref(0), 64, 32), b=Matrix(Ref(2), 32, 16), c=Matrix(Ref(3), 64, 16)),
+        GemmStep("float32", Matrix(Ref(0), 64, 32), Matrix(Ref(2), 32, 16), Matrix(Ref(3), 64, 16)),
         HostStep(tag),                    # Python does it: host(tag, table) is called
         CopyStep(Ref(4), Ref(3), 4096),   # target, source, bytes
         FillStep(Ref(5), 4096),           # zeros
@@ -14,9 +14,9 @@ How to make and run one:
     table[0] = array.ctypes.data          # addresses by slot; or table[0:3] = array("q", [...])
     plan.run(table, host)                 # raises StepError where a kernel's check failed
 
-A `Ref(slot, offset)` is the address table[slot] + offset bytes. A kernel gets its buffers as `p`, its
-sizes as `n`, and chunks [k * grain, (k + 1) * grain) of its extent. The plan and the table do not keep
-the memory behind the addresses alive: the caller does.
+A `Ref(slot, offset)` is the address table[slot] + offset bytes. A kernel gets its buffers as `p`,
+its sizes as `n`, and chunks [k * grain, (k + 1) * grain) of its extent. The plan and the table do
+not keep the memory behind the addresses alive: the caller does.
 """
 
 import ctypes

@@ -18,7 +18,7 @@ from .threads import default_threads
 
 NATIVE = Path(__file__).parent / "native"
 CORE = ("abi.cpp", "pool.cpp", "executor.cpp", "launcher.cpp")
-GEMM = ("abi.cpp", "gemm.cpp")
+GEMM = ("abi.cpp", "vectors.cpp", "tile.cpp", "gemm.cpp")
 REALS = {"float32": ("float", "int"), "float64": ("double", "long")}  # and an index of equal size
 
 

@@ -33,8 +33,8 @@ typedef void (*Dgemm)(int, int, int, long, long, long, double, const double *, l
 const int ROW_MAJOR = 101, AS_IS = 111, TRANSPOSED = 112;
 const long COPY_GRAIN = 1 << 20, PAUSE_NS = 50 * 1000 * 1000;
 
-// One call of a CBLAS matrix product for each matrix of the batch. Of A's and B's two strides one is
-// 1: plan.py sees to it.
+// One call of a CBLAS matrix product for each matrix of the batch. One of A's two strides is 1, and
+// one of B's: plan.py sees to it.
 template <typename T, typename Fn>
 void call_blas(Fn fn, const td_gemm_args &g, const T *a, const T *b, T *c) {
     int ta = g.csa == 1 ? AS_IS : TRANSPOSED, tb = g.csb == 1 ? AS_IS : TRANSPOSED;
@@ -84,10 +84,10 @@ long coarse_ns() {
 
 }  // namespace
 
-// Runs steps from `start` on. The result is 0 at the end of the plan, else index * 256 + status: at a
-// HOST step (its index: the caller does it and comes back at the next), at a failed check (its index;
-// err holds code, value, index), or at a pause (the next index: the caller looks for signals and
-// comes back).
+// Runs steps from `start` on. The result is 0 at the end of the plan, else index * 256 + status:
+// at a HOST step (its index: the caller does it and comes back at the next), at a failed check (its
+// index; err holds code, value, index), or at a pause (the next index: the caller looks for signals
+// and comes back).
 extern "C" long td_run(const td_plan *plan, void *const *table, long start, long *err) {
     long begun = coarse_ns();
     err[0] = err[1] = err[2] = 0;

@@ -1,238 +1,12 @@
-// Matrix products of one element type, TD_REAL, in vectors of the compiler's own kind: no intrinsics.
+// Matrix products of one element type, TD_REAL, from the parts in vectors.cpp and tile.cpp.
 //
 // One register tile of up to ROWS x 3 vectors of C is held while k runs. B is packed into panels of
 // 3 vectors' width once for all threads, or read in place where that is cheaper; A is read in place
 // where its rows are contiguous, else packed block by block. Threads share a grid of blocks of C.
 // The order of summation over k is fixed by the shape alone (blocks of block_k), so the result does
-// not depend on threads or timing. Nothing is skipped for being zero: NaN and inf spread as they must.
-#include <stdlib.h>
-#include <string.h>
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+// not depend on threads or timing. Nothing is skipped for being zero: NaN and inf spread.
 
 namespace {
-
-typedef TD_REAL T;
-
-#if defined(__AVX512F__)
-const int BYTES = 64, ROWS = 8;
-#elif defined(__AVX__)
-const int BYTES = 32, ROWS = 4;
-#elif defined(__aarch64__)
-const int BYTES = 16, ROWS = 8;
-#else
-const int BYTES = 16, ROWS = 4;
-#endif
-const int LANES = BYTES / sizeof(T), WIDE = 3, COLS = WIDE * LANES;
-const long BLOCK_K = sizeof(T) == 4 ? 384 : 256;  // a tile's part of A stays in the nearest cache
-const long BLOCK_M = 96, BLOCK_N = 8 * COLS;      // a block of C and its part of A: the next cache
-const long SHARED = 4 << 20;                      // elements of B packed at a time, at most
-const long SUPER_K = 8 * BLOCK_K;
-const long NEAR = 1 << 15;     // bytes that may be read in place in any order
-const double SMALL = 1 << 18;  // multiply-adds below which one thread is faster
-
-typedef T vec __attribute__((vector_size(BYTES)));
-typedef T vec_any __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias));
-
-typedef void (*ParallelFor)(td_kernel, void *const *, const long *, long, long, long *);
-typedef long (*Threads)();
-ParallelFor parallel_for;
-Threads threads;
-
-inline vec load(const T *p) { return *(const vec_any *)p; }
-inline void store(T *p, vec v) { *(vec_any *)p = v; }
-inline long least(long a, long b) { return a < b ? a : b; }
-inline long most(long a, long b) { return a > b ? a : b; }
-inline long parts(long whole, long part) { return (whole + part - 1) / part; }
-inline long round_up(long n, long unit) { return parts(n, unit) * unit; }
-
-// --- scratch memory of this thread ---------------------------------------------------------------
-
-struct Scratch {
-    void *memory[3] = {};
-    long size[3] = {};
-    ~Scratch() {
-        for (void *m : memory) free(m);
-    }
-};
-thread_local Scratch scratch;
-
-enum { FOR_B, FOR_A, FOR_TAIL };
-
-T *scratch_for(int use, long elements) {
-    long bytes = elements * (long)sizeof(T);
-    if (scratch.size[use] >= bytes) return (T *)scratch.memory[use];
-    free(scratch.memory[use]);
-    scratch.memory[use] = nullptr;
-    scratch.size[use] = 0;
-    bytes = round_up(bytes, bytes < (1 << 20) ? 1 << 12 : 1 << 21);
-    long align = bytes < (1 << 20) ? 64 : 1 << 21;
-    if (posix_memalign(&scratch.memory[use], align, bytes) != 0) abort();
-#ifdef __linux__
-    if (align > 64) madvise(scratch.memory[use], bytes, MADV_HUGEPAGE);
-#endif
-    scratch.size[use] = bytes;
-    return (T *)scratch.memory[use];
-}
-
-// --- the register tile ---------------------------------------------------------------------------
-
-// C[R, width] (+)= A[R, k] @ B[k, V vectors]; `width` may end within the last vector.
-template <int R, int V>
-void tile(long k, const T *a, long rsa, long csa, const T *b, long ldb, T *c, long ldc, long width,
-          bool add) {
-    vec acc[R][V] = {};
-    for (long p = 0; p < k; p++) {
-        vec row[V];
-#pragma GCC unroll 8
-        for (int v = 0; v < V; v++) row[v] = load(b + v * LANES);
-#pragma GCC unroll 8
-        for (int r = 0; r < R; r++) {
-            T x = a[r * rsa];
-#pragma GCC unroll 8
-            for (int v = 0; v < V; v++) acc[r][v] += x * row[v];
-        }
-        a += csa;
-        b += ldb;
-    }
-    if (width == V * LANES) {
-#pragma GCC unroll 8
-        for (int r = 0; r < R; r++)
-#pragma GCC unroll 8
-            for (int v = 0; v < V; v++) {
-                T *place = c + r * ldc + v * LANES;
-                store(place, add ? load(place) + acc[r][v] : acc[r][v]);
-            }
-        return;
-    }
-    T line[V * LANES];
-#pragma GCC unroll 8
-    for (int r = 0; r < R; r++) {
-#pragma GCC unroll 8
-        for (int v = 0; v < V; v++) store(line + v * LANES, acc[r][v]);
-        for (long j = 0; j < width; j++) c[r * ldc + j] = add ? c[r * ldc + j] + line[j] : line[j];
-    }
-}
-
-struct Panel {  // one panel of B at one block of k, and how its products reach C
-    const T *b;
-    long ldb, width, k;
-    bool add;
-};
-
-struct Rows {  // rows of A in groups of ROWS, in place or packed
-    const T *a;
-    long group, rsa, csa;
-};
-
-template <int R, int V> void some(const Panel &q, const Rows &a, long i, T *c, long ldc) {
-    const T *from = a.a + i / ROWS * a.group + i % ROWS * a.rsa;
-    tile<R, V>(q.k, from, a.rsa, a.csa, q.b, q.ldb, c + i * ldc, ldc, q.width, q.add);
-}
-
-// All rows of a block times one panel: full tiles, then halves, so that no row is computed twice.
-template <int V> void column(const Panel &q, const Rows &a, T *c, long ldc, long m) {
-    long i = 0;
-    for (; i + ROWS <= m; i += ROWS) some<ROWS, V>(q, a, i, c, ldc);
-    if (ROWS > 4 && i + 4 <= m) {
-        some<4, V>(q, a, i, c, ldc);
-        i += 4;
-    }
-    if (i + 2 <= m) {
-        some<2, V>(q, a, i, c, ldc);
-        i += 2;
-    }
-    if (i < m) some<1, V>(q, a, i, c, ldc);
-}
-
-// --- packing -------------------------------------------------------------------------------------
-
-template <int... I> struct Lanes {};
-template <int N, int... I> struct Count : Count<N - 1, N - 1, I...> {};
-template <int... I> struct Count<0, I...> {
-    typedef Lanes<I...> type;
-};
-
-// Two vectors after their blocks of D lanes off the diagonal have changed places.
-template <int D, int... I> inline void exchange(vec &x, vec &y, Lanes<I...>) {
-#ifdef __clang__
-    vec low = __builtin_shufflevector(x, y, (I & D ? LANES + I - D : I)...);
-    vec high = __builtin_shufflevector(x, y, (I & D ? LANES + I : I + D)...);
-#else
-    typedef TD_INTEGER index __attribute__((vector_size(BYTES)));
-    const index first = {(I & D ? LANES + I - D : I)...}, second = {(I & D ? LANES + I : I + D)...};
-    vec low = __builtin_shuffle(x, y, first), high = __builtin_shuffle(x, y, second);
-#endif
-    x = low;
-    y = high;
-}
-
-template <int D> inline void exchange_all(vec *v) {
-#pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++)
-        if (!(i & D)) exchange<D>(v[i], v[i + D], typename Count<LANES>::type());
-    exchange_all<D / 2>(v);
-}
-template <> inline void exchange_all<0>(vec *) {}
-
-// Turns up to LANES rows of LANES elements: out[i][j] = in[j][i]. Beyond `rows` stands the last row.
-void turn(const T *in, long in_stride, long rows, T *out, long out_stride) {
-    vec v[LANES];
-    if (rows >= LANES) {
-#pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) v[i] = load(in + i * in_stride);
-    } else {
-#pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) v[i] = load(in + least(i, rows - 1) * in_stride);
-    }
-    exchange_all<LANES / 2>(v);
-#pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) store(out + i * out_stride, v[i]);
-}
-
-// Packs B[k, width] into k rows of COLS. What stands behind the width is never looked at.
-template <int V> void pack_adjacent(const T *b, long rsb, long k, long width, T *out) {
-    long whole = width % LANES ? k - 1 : k;  // the last row must not be read past its end
-    if (rsb < V * LANES) whole = width % LANES ? least(whole, most(0, k - parts(V * LANES, most(rsb, 1)))) : k;
-    for (long p = 0; p < whole; p++)
-#pragma GCC unroll 8
-        for (int v = 0; v < V; v++) store(out + p * COLS + v * LANES, load(b + p * rsb + v * LANES));
-    for (long p = whole; p < k; p++)
-        for (long j = 0; j < width; j++) out[p * COLS + j] = b[p * rsb + j];
-}
-
-void pack_panel(const T *b, long rsb, long csb, long k, long width, T *out) {
-    if (csb == 1) {
-        if (width > 2 * LANES) pack_adjacent<3>(b, rsb, k, width, out);
-        else if (width > LANES) pack_adjacent<2>(b, rsb, k, width, out);
-        else pack_adjacent<1>(b, rsb, k, width, out);
-        return;
-    }
-    long turned = rsb == 1 ? k / LANES * LANES : 0;
-    for (long p = 0; p < turned; p += LANES)
-        for (long j = 0; j < width; j += LANES)
-            turn(b + j * csb + p, csb, width - j, out + p * COLS + j, COLS);
-    for (long p = turned; p < k; p++)
-        for (long j = 0; j < width; j++) out[p * COLS + j] = b[p * rsb + j * csb];
-}
-
-// Packs A[m, k] into groups of ROWS rows, each as k columns of ROWS; the last group may be smaller.
-void pack_rows(const T *a, long rsa, long csa, long m, long k, T *out) {
-    long whole = m / ROWS * ROWS;
-    for (long p = 0; p < k; p++) {
-        const T *from = a + p * csa;
-        T *to = out + p * ROWS;
-        if (rsa == 1)
-            for (long i = 0; i < whole; i += ROWS, to += ROWS * k)
-                memcpy(to, from + i, ROWS * sizeof(T));
-        else
-            for (long i = 0; i < whole; i += ROWS, to += ROWS * k)
-                for (long r = 0; r < ROWS; r++) to[r] = from[(i + r) * rsa];
-        for (long i = whole; i < m; i++) to[i - whole] = from[i * rsa];
-    }
-}
 
 // --- a block of C --------------------------------------------------------------------------------
 
@@ -290,11 +64,11 @@ void block(const Product &q, long i0, long i1, long j0, long j1) {
     }
 }
 
-// --- few rows or few columns: products of rows with columns, each running along k -----------------
+// --- few rows or few columns: products of rows with columns, each running along k ----------------
 
 const long FEW = 4;
 
-// The sum over the lanes of each of N vectors: turned LANES at a time, so that lanes add up as rows.
+// The sum over the lanes of each of N vectors: turned LANES at a time, lanes add up as rows.
 template <int N> inline void sums(const vec *acc, T *total) {
 #pragma GCC unroll 16
     for (int base = 0; base < N; base += LANES) {
@@ -349,7 +123,7 @@ void dot_block(const Product &q, long i0, long i1, long j0, long j1) {
     else dots_over<4, 4>(q, i0, i1, j0, j1);
 }
 
-// --- one or two rows times B in place: rows of B are read from end to end -------------------------
+// --- one or two rows times B in place: rows of B are read from end to end ------------------------
 
 template <int R, int K>
 inline void axpys(const T *a, long rsa, long csa, const T *b, long rsb, T *c, long ldc, long n) {
@@ -393,7 +167,7 @@ T *along_k(const T *x, long stride, long step, long count, long k, int use) {
     return out;
 }
 
-// --- the whole ------------------------------------------------------------------------------------
+// --- the whole -----------------------------------------------------------------------------------
 
 enum Way { IN_PLACE, PACKED, DOTS, AXPYS };
 
@@ -544,10 +318,11 @@ void turn_column(Work &w) {
 }
 
 // Between tiles and dots by shape and strides alone: they sum in another order. Where B is packed
-// makes no difference to the result: in place only if its vectors are aligned, or used once or twice.
+// makes no difference to the result: in place if its vectors are aligned, or used once or twice.
 Way choose(const Work &w) {
     const td_gemm_args &g = w.g;
-    bool few_rows = g.rsb == 1 && g.m <= (g.csa == 1 ? 4 * ROWS : FEW);
+    bool costly = g.k >= 16 * LANES && g.k * g.n >= (1 << 17);  // to turn B for so few rows
+    bool few_rows = g.rsb == 1 && g.m <= (g.csa == 1 && costly ? 4 * ROWS : FEW);
     bool few_columns = g.csa == 1 && g.n <= FEW;
     if (g.k >= LANES && (few_rows || few_columns)) return DOTS;
     if (g.csb != 1) return PACKED;

@@ -1,9 +1,9 @@
 // The thread pool: one job at a time, its chunks taken from a counter by the caller and by helpers.
 //
-// Chunks are fixed by (extent, grain) alone, so what is computed does not depend on who computes it.
+// Chunks are fixed by (extent, grain) alone: what is computed does not depend on who computes it.
 // The caller never waits for a helper that has not begun: a helper that wakes late finds the job
-// closed. A second caller (another Python thread, or a kernel that calls us) finds the pool busy and
-// runs its chunks by itself, so nothing can deadlock.
+// closed. A second caller (another Python thread, or a kernel that calls us) finds the pool busy
+// and runs its chunks by itself, so nothing can deadlock.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
