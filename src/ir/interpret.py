@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from .graph import Graph, Node
 from .op import Kind
 
@@ -54,6 +56,13 @@ def _last_use(graph: Graph) -> dict[int, list[Node]]:
     return last
 
 
+def _arrays(result):
+    """NumPy gives scalars for 0-d results; rows work on arrays."""
+    if type(result) is tuple:
+        return tuple(map(_arrays, result))
+    return result if isinstance(result, np.ndarray) else np.asarray(result)
+
+
 def run_op(op, args, attrs, node=None):
     """One op on arrays; a composite without its own `eager` runs its body."""
     try:
@@ -65,7 +74,7 @@ def run_op(op, args, attrs, node=None):
             types = tuple(tensor_type(a.shape, dt.from_numpy(a.dtype)) for a in args)
             outs = run_numpy(body_graph(op, types, attrs), args)
             return tuple(outs) if op.outputs > 1 else outs[0]
-        return op.eager(*args, **attrs)
+        return _arrays(op.eager(*args, **attrs))
     except Exception as error:
         if node is not None and node.line is not None:
             error.add_note(f"while executing %{node.name} = {op.name}, recorded at {node.line}")

@@ -40,7 +40,7 @@ IDENTITIES = (
     identity("(-x) / (-y)", lambda x, y: div(neg(x), neg(y)), lambda x, y: div(x, y), "f"),
     identity("x * -1", lambda x: mul(x, -1), lambda x: neg(x), "if"),
     identity("-1 * x", lambda x: mul(-1, x), lambda x: neg(x), "if"),
-    identity("abs(-x)", lambda x: abs_(neg(x)), lambda x: abs_(x), "uif"),
+    identity("abs(-x)", lambda x: abs_(neg(x)), lambda x: abs_(x), "if"),
     identity("abs(abs(x))", lambda x: abs_(abs_(x)), lambda x: abs_(x), "uif"),
     identity("conj(conj(x))", lambda x: conj(conj(x)), lambda x: x, "c"),
     identity("~~x", lambda x: bit_not(bit_not(x)), lambda x: x, "bui"),
@@ -145,9 +145,12 @@ def _evaluate(node: Node):
 
 
 def _with_numbers(node: Node):
-    """`node` with constant operands as numbers where its row takes one: only arithmetic on equal types does."""
-    kinds = {a.type.dtype for a in node.args if type(a) is Node}
-    if len(kinds) != 1 or node.type.dtype.kind == "c" or len(node.args) != 2:
+    """`node` of two operands with a constant one as a number.
+
+    Not pow: NumPy has other bits for a number (x ** 0.5 is its sqrt). Not complex results: a real
+    factor is no complex one.
+    """
+    if len(node.args) != 2 or node.target is pow_ or node.type.dtype.kind == "c":
         return None
     args = tuple(_value(a) if _is_full(a) else a for a in node.args)
     return Call(node.target, args, node.attrs)

@@ -251,8 +251,8 @@ def _shift(fn, full_result):
     """Counts outside 0..bits-1 give what PyTorch gives: all bits shifted out."""
 
     def run(a, b):
-        a, b = np.broadcast_arrays(np.asarray(a), np.asarray(b))
-        d = a.dtype if isinstance(a, np.ndarray) and a.ndim else np.result_type(a, b)
+        d = next(x.dtype for x in (a, b) if isinstance(x, np.ndarray))
+        a, b = np.asarray(a, d), np.asarray(b, d)
         bits = 8 * d.itemsize
         bad = (b < 0) | (b >= bits)
         return np.where(bad, full_result(a), fn(a, np.where(bad, 0, b))).astype(d)
