@@ -64,10 +64,16 @@ def apply_rules(op: Op, attrs: dict, g, y, xs, wanted) -> list:
     if is_variadic(op):
         pull = op.vjp.pull
         return [pull(g, y, k, *xs, **attrs) if want else None for k, want in enumerate(wanted)]
-    out = []
+    out, shared = [], None
     for k, want in enumerate(wanted):
         row = rule_for(op, k) if want else None
-        out.append(row.pull(g, y, *xs, **attrs) if row is not None else None)
+        if row is None:
+            out.append(None)
+        elif row.joint:
+            shared = row.pull(g, y, *xs, **attrs) if shared is None else shared
+            out.append(shared[k])
+        else:
+            out.append(row.pull(g, y, *xs, **attrs))
     return out
 
 

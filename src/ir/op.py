@@ -12,7 +12,7 @@ An `Op` is called like a function; the call ends in `bind`, which runs it eagerl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from inspect import Parameter, signature
 from math import inf
@@ -54,6 +54,14 @@ class Rule:
     pull: Callable
     needs_output: bool
     needs: tuple[bool, ...]  # per operand; a variadic rule has one entry for all
+    joint: bool = False  # pull gives the cotangents of all operands at once, as a tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Marks a `vjp` that is one function (g, y, *operands, **attrs) -> a cotangent (or None) per operand."""
+
+    pull: Callable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +100,9 @@ def rule(pull: Callable | None) -> Rule | None:
 
 
 def rules(pulls) -> tuple[Rule | None, ...] | Rule | None:
+    if isinstance(pulls, Joint):
+        one = rule(pulls.pull)
+        return (replace(one, joint=True),) * len(one.needs)
     if isinstance(pulls, tuple):
         return tuple(rule(p) for p in pulls)
     return rule(pulls)
