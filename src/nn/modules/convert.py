@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...frontend.declare import declare_store
 from ...frontend.functions.create import empty_like
 from ...frontend.grad_mode import no_grad
 from ...frontend.interpreter import current
@@ -102,7 +103,8 @@ def set_training(module, mode: bool) -> None:
     def put() -> None:
         object.__setattr__(module, "training", mode)
 
-    if current.recorder is not None:
-        current.recorder.python_effect(put)
-    else:
+    if current.recorder is None:
         put()
+    else:
+        current.recorder.python_effect(put)
+        declare_store(module, "training")

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ...frontend.declare import declare_item, state as declaring
+from ...frontend.declare import active, declare_item
 from ...frontend.hooks import RemovableHandle, register
 from ...frontend.interpreter import current
 from ...frontend.tensor import Tensor
@@ -70,7 +70,7 @@ class Module:
         return self._call_impl(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        if declaring.sink is not None:
+        if active:
             calling.declare_call(self)
         if calling.needs_hooks(self):
             return calling.call_with_hooks(self, args, kwargs)
