@@ -21,4 +21,5 @@ from .records import (
     LazyReason as LazyReason,
     Where as Where,
 )
+from .guardset import GuardSet as GuardSet, compile_guards as compile_guards
 from .watch import Watch as Watch
