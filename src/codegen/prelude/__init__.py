@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 # in the order of the text: a definition uses only what stands before it
-FILES = "base convert arithmetic division exp log trig erf pow random".split()
+FILES = "base convert arithmetic division pair exp log hyperbolic trig arc erf pow gamma random".split()
 ALWAYS = frozenset(["base", "convert", "arithmetic"])
 SUFFIX = {"float64": "d", "float32": "f", "float16": "f", "bfloat16": "f"}
 C_TYPE = {
@@ -22,7 +22,8 @@ C_TYPE = {
     "int64": "long", "float16": "td_f16", "bfloat16": "td_bf16", "float32": "float", "float64": "double",
 }  # fmt: skip
 
-_DEFINED = re.compile(r"^(?:template <[^>]*> )?TD [\w ]+? (td_\w+)\(|^(?:template <[^>]*> )?struct (td_\w+)", re.M)
+_DEFINED = re.compile(
+    r"^(?:template <[^>]*> )?(?:TD [\w ]+? (td_\w+)\(|struct (td_\w+)|static const \w+ (td_\w+)\[)", re.M)
 _SIGNATURE = re.compile(r"^TD (float|double) td_(\w+)_([fd])\(((?:float|double) \w+(?:, (?:float|double) \w+)*)\) \{",
                         re.M)
 _NAME = re.compile(r"\btd_\w+")
@@ -45,7 +46,7 @@ def pieces() -> tuple[Piece, ...]:
     found = []
     for file in FILES:
         for text in (here / f"{file}.h").read_text(encoding="utf-8").split("\n\n"):
-            defines = frozenset(a or b for a, b in _DEFINED.findall(text))
+            defines = frozenset("".join(m) for m in _DEFINED.findall(text))
             found.append(Piece(file, text.strip("\n"), defines, frozenset(_NAME.findall(text)) - defines))
     return tuple(found)
 

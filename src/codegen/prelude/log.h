@@ -96,20 +96,7 @@ TD float td_log1p_f(float x) {
   return x == 0 ? x : r;
 }
 
-struct td_dd { double h, l; };
-
-// a + b exactly, |a| >= |b| or a == 0
-TD td_dd td_fast_sum(double a, double b) { double s = a + b; td_dd r = {s, b - (s - a)}; return r; }
-
-TD td_dd td_sum(double a, double b) {
-  double s = a + b, t = s - a;
-  td_dd r = {s, (a - (s - t)) + (b - t)};
-  return r;
-}
-
-TD td_dd td_product(double a, double b) { double p = a * b; td_dd r = {p, td_fma(a, b, -p)}; return r; }
-
-// log(1 + f) to about 2^-58
+// log(1 + f) to about 2^-58, not normalised
 TD td_dd td_log1p_dd(double f) {
   double s = f / (2 + f), z = s * s, g = 0.5 * f, h = g * f, top = f - h;
   double low = ((f - top) - h) - td_fma(g, f, -h);
@@ -117,10 +104,23 @@ TD td_dd td_log1p_dd(double f) {
   return r;
 }
 
-// (h + l) * (ch + cl) + k * (kh + kl), kh short enough that k * kh is exact
-TD double td_log_base_d(double k, td_dd a, double kh, double kl, double ch, double cl) {
+// (h + l) * (ch + cl) + k * (kh + kl), not normalised; kh short enough that k * kh is exact
+TD td_dd td_log_base(double k, td_dd a, double kh, double kl, double ch, double cl) {
   td_dd p = td_product(a.h, ch), s = td_sum(k * kh, p.h);
-  return s.h + (s.l + td_mad(a.l, ch, td_mad(a.h, cl, td_mad(k, kl, p.l))));
+  s.l += td_mad(a.l, ch, td_mad(a.h, cl, td_mad(k, kl, p.l)));
+  return s;
+}
+
+TD double td_log_base_d(double k, td_dd a, double kh, double kl, double ch, double cl) {
+  td_dd s = td_log_base(k, a, kh, kl, ch, cl);
+  return s.h + s.l;
+}
+
+// log(x) of a positive finite x to about 2^-58
+TD td_dd td_log_dd(double x) {
+  td_split_d a = td_split_of_d(x);
+  td_dd s = td_log_base(a.k, td_log1p_dd(a.f), 0x1.62e42fefa3p-1, 0x1.3de6af278ece6p-42, 1, 0);
+  return td_fast_sum(s.h, s.l);
 }
 
 TD double td_log2_d(double x) {
