@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _COMMENT = re.compile(
-    r'#\s*(?P<file>"(?:[^"\\]|\\.)*"|.*?):(?P<number>\d+)(?: in (?P<function>[^:]+))?:(?: (?P<text>.*))?$')
+    r'#\s*(?P<file>"(?:[^"\\]|\\.)*"|.*?):(?P<number>\d+)(?: in (?P<function>[^:]+))?(?::(?: (?P<text>.*))?)?$')
 _DTYPES = {d.name: d for d in dt.ALL}
 _CONSTANTS = {"None": None, "True": True, "False": False}
 

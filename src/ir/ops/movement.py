@@ -170,7 +170,7 @@ def _pad_infer(t, *, before, after, value):
 def _pad(x, *, before, after, value):
     cut = tuple(slice(max(0, -a), n - max(0, -b)) for a, b, n in zip(before, after, x.shape, strict=True))
     width = [(max(0, a), max(0, b)) for a, b in zip(before, after, strict=True)]
-    return np.pad(x[cut], width, constant_values=value)
+    return np.pad(x[cut], width, constant_values=value) if width else np.array(x)
 
 
 def _pad_emit(index, shapes, *, before, after, value):
