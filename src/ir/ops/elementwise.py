@@ -316,6 +316,15 @@ tanh = unary("tanh", _quiet(np.tanh), lambda g, y, _x: g * conj_of(1 - y * y))
 asinh = unary("asinh", _quiet(np.arcsinh), lambda g, _y, x: g * conj_of(1 / sqrt(x * x + 1)))
 acosh = unary("acosh", _quiet(np.arccosh), lambda g, _y, x: g * conj_of(1 / sqrt(x * x - 1)), domain=(1, inf))
 atanh = unary("atanh", _quiet(np.arctanh), lambda g, _y, x: g / conj_of(1 - x * x), domain=(-1, 1))
+
+
+def _sigmoid(x):
+    with np.errstate(all="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+sigmoid = unary("sigmoid", _sigmoid, lambda g, y, _x: g * conj_of(y * (1 - y)),
+                emit=lambda s, x: s.div(s.one(x), s.add(s.one(x), s.exp(s.neg(x)))))
 erf = unary("erf", special.erf, lambda g, _y, x: g * (2 / _root(pi)) * exp(-(x * x)), kinds="f")
 erfc = unary("erfc", special.erfc, lambda g, _y, x: g * (-2 / _root(pi)) * exp(-(x * x)), kinds="f")
 erfinv = unary("erfinv", special.erfinv, lambda g, y, _x: g * (_root(pi) / 2) * exp(y * y),

@@ -1,5 +1,6 @@
 """Reads and writes at places given by index tensors; an index out of range is an IndexError, never a wild read.
 
+An `error` attribute, where a row has one, is the message of that IndexError, a format with {value}.
 GATHER `emit(index, shapes, **attrs)` gives the place in operand 0 as a tuple whose entries are index
 expressions or At(operand, its index): a number read from an index operand. SCATTER rows give, for each
 source element, the place in the result in the same way.
@@ -24,11 +25,18 @@ class At:
     index: tuple
 
 
-def check_range(idx, size, dim):
-    """IndexError in PyTorch's words for a place outside 0..size-1."""
-    if idx.size and (idx.min() < 0 or idx.max() >= size):
-        bad = int(idx.min()) if idx.min() < 0 else int(idx.max())
-        raise IndexRangeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+def range_message(size, dim, error="") -> str:
+    """What is said, as a format with {value}, of a place outside 0..size-1."""
+    return error or f"index {{value}} is out of bounds for dimension {dim} with size {size}"
+
+
+def check_range(idx, size, dim, error=""):
+    """IndexError in PyTorch's words for the first place outside 0..size-1."""
+    if not idx.size or (idx.min() >= 0 and idx.max() < size):
+        return
+    flat = idx.reshape(-1)
+    bad = int(flat[np.argmax((flat < 0) | (flat >= size))])
+    raise IndexRangeError(range_message(size, dim, error).format(value=bad))
 
 
 def _zeros(t):
@@ -45,7 +53,7 @@ def _check_integer(*types):
 
 
 # index: the leading dims of x by one index tensor each ---------------------------------------------
-def _index_infer(x, *index):
+def _index_infer(x, *index, error=""):
     _check_integer(*index)
     if len(index) > x.ndim:
         raise IndexError(f"too many indices for tensor of dimension {x.ndim}")
@@ -55,9 +63,9 @@ def _index_infer(x, *index):
     return x.with_shape(index[0].shape + x.shape[len(index):])
 
 
-def _index(x, *index):
+def _index(x, *index, error=""):
     for d, i in enumerate(index):
-        check_range(i, x.shape[d], d)
+        check_range(i, x.shape[d], d, error)
     return x[index]
 
 
@@ -67,7 +75,7 @@ def _index_emit(index, shapes, **_attrs):
     return (*places, *index[width:])
 
 
-def _index_vjp(g, _y, operand, _x, *index):
+def _index_vjp(g, _y, operand, _x, *index, error=""):
     return index_add(_zeros(_x), g, *index) if operand == 0 else None
 
 
@@ -140,7 +148,7 @@ index_set = make_op("index_set", Kind.SCATTER, _index_put_infer, _index_set, _in
 
 
 # gather and scatter along one dim ------------------------------------------------------------------
-def _gather_infer(x, index, *, dim):
+def _gather_infer(x, index, *, dim, error=""):
     _check_integer(index)
     if index.ndim != x.ndim:
         raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
@@ -155,18 +163,18 @@ def _cut(x, index, dim):
     return x[tuple(slice(None) if d == dim else slice(n) for d, n in enumerate(index.shape))]
 
 
-def _gather(x, index, *, dim):
-    check_range(index, x.shape[dim], dim)
+def _gather(x, index, *, dim, error=""):
+    check_range(index, x.shape[dim], dim, error)
     return np.take_along_axis(_cut(x, index, dim), index, dim)
 
 
-def _gather_emit(index, shapes, *, dim):
+def _gather_emit(index, shapes, *, dim, error=""):
     return (*index[:dim], At(1, index), *index[dim + 1:])
 
 
 gather = make_op(
     "gather", Kind.GATHER, _gather_infer, _gather,
-    (lambda g, _y, _x, index, *, dim: scatter_add(_zeros(_x), index, g, dim=dim), None), _gather_emit)
+    (lambda g, _y, _x, index, *, dim, error="": scatter_add(_zeros(_x), index, g, dim=dim), None), _gather_emit)
 
 
 def _scatter_infer(x, index, src, *, dim):

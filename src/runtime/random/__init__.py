@@ -6,13 +6,13 @@ PyTorch leaves it; a dtype is a `treadle.ir.dtype.DType` or what np.dtype takes.
 integers have PyTorch's bits; float32 normals those of its vector path.
 """
 
+from treadle.ir.philox import philox_uint32
 from treadle.runtime.random.distributions import cauchy, exponential, geometric
 from treadle.runtime.random.generator import Generator, default_generator, next_seed
 from treadle.runtime.random.integers import randint, random, random_from
 from treadle.runtime.random.multinomial import multinomial
 from treadle.runtime.random.normals import log_normal, normal, randn
 from treadle.runtime.random.permutation import randperm
-from treadle.runtime.random.philox import philox_uint32
 from treadle.runtime.random.rejection import poisson, standard_gamma
 from treadle.runtime.random.uniforms import bernoulli, rand, uniform
 

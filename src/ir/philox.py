@@ -25,13 +25,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from treadle.ir import dtype as dt
-from treadle.runtime.random.dtypes import DIGITS, as_dtype, require_floating
+from . import dtype as dt
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 _LOW, _32 = np.uint64(0xFFFFFFFF), np.uint64(32)
 _ROUNDS = 10
+DIGITS = {dt.float16: 11, dt.bfloat16: 8, dt.float32: 24, dt.float64: 53}  # of the significand
 _BLOCK = 1 << 12  # counters at a time: all that a round touches stays in the cache
 
 
@@ -51,14 +51,12 @@ def philox_uint32(seed: int, offset_start: int, n: int) -> np.ndarray:
     return out.reshape(-1)[skipped : skipped + n]
 
 
-def uniform(seed: int, n: int, dtype) -> np.ndarray:
+def uniform(seed: int, n: int, dtype: dt.DType) -> np.ndarray:
     """n uniform numbers in [0, 1) of a floating dtype, as the module describes.
 
-    >>> uniform(0, 2, np.float32)
+    >>> uniform(0, 2, dt.float32)
     array([0.39904642, 0.88052016], dtype=float32)
     """
-    dtype = as_dtype(dtype)
-    require_floating(dtype, "philox_uniform")
     digits = DIGITS[dtype]
     if dtype is dt.float64:
         pairs = philox_uint32(seed, 0, 2 * n).reshape(-1, 2).astype(np.uint64)
