@@ -72,7 +72,8 @@ def make_rule(name: str, slots: tuple[Slot, ...], numbers: tuple[str, ...], body
 class _Arrays:
     """Functions of arrays and Python floats."""
 
-    sqrt, maximum, minimum, abs, sign, where = np.sqrt, np.maximum, np.minimum, np.abs, np.sign, np.where
+    sqrt, maximum, minimum, abs, sign = np.sqrt, np.maximum, np.minimum, np.abs, np.sign
+    where = staticmethod(np.where)
 
     @staticmethod
     def choose(condition: bool, yes: Callable, no: Callable):

@@ -90,6 +90,7 @@ class RuledOptimizer(Optimizer):
 def made(like: Tensor, value: float, number: bool) -> Tensor:
     """A state tensor with memory of its own, never pending even while ops are recorded."""
     shape, dtype = ((), dt.float32) if number else (like.type.shape, like.type.dtype)
+    value = complex(value, value) if dtype.kind == "c" else value  # pairs of independent reals
     return from_array(np.full(shape, value, dtype.np), like.type.device)
 
 
