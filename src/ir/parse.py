@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _COMMENT = re.compile(
-    r'#\s*(?P<file>"(?:[^"\\]|\\.)*"|.*?):(?P<number>\d+)(?: in (?P<function>[^:]+))?(?::(?: (?P<text>.*))?)?$')
+    r'#\s*(?P<file>"(?:[^"\\]|\\.)*"|.*?):(?P<number>\d+)(?: in (?P<function>[^:]+))?:(?: (?P<text>.*))?$')
 _DTYPES = {d.name: d for d in dt.ALL}
 _CONSTANTS = {"None": None, "True": True, "False": False}
 
@@ -201,7 +201,7 @@ def parse_graph(text: str, ops: Mapping[str, Op] | None = None) -> Graph:
     """
     from .ops import TABLE
 
-    lines = iter(text.strip().splitlines())
+    lines = iter(text.strip().split("\n"))
     head = _Tokens(next(lines, ""))
     head.take("graph")
     name = head.name()

@@ -129,7 +129,8 @@ def line_text(line: Line | None) -> str:
     text = getline(line.file, line.number) if line.text is None else line.text
     file = json.dumps(line.file) if _UNCLEAR.search(line.file) else line.file
     function = f" in {line.function}" if line.function else ""
-    return f"# {file}:{line.number}{function}: {text.strip()}".rstrip()
+    text = text.strip().partition("\n")[0]
+    return f"# {file}:{line.number}{function}: {text}".rstrip()
 
 
 _UNCLEAR = re.compile(r':\d|[\n\r"\\]|^\s|\s$|^$')
