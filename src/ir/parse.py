@@ -17,8 +17,8 @@ from .type import TensorType, tensor_type
 _TOKEN = re.compile(
     r"""\s*(?:
     (?P<string>"(?:[^"\\]|\\.)*")
-  | (?P<device>(?:cuda|cpu|meta)(?::\d+)?\b)
-  | (?P<number>[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|inf\b|nan\b))
+  | (?P<device>(?:cuda|cpu|meta)(?::\d+)?(?![\w.]))
+  | (?P<number>[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|(?:inf|nan)(?![\w.])))
   | (?P<word>[A-Za-z_][\w.]*)
   | (?P<mark>[%()\[\]=,:@])
     )""",

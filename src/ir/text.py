@@ -25,7 +25,7 @@ from .graph import Graph, Line, Node
 from .op import Kind
 from .type import TensorType
 
-_WORD = re.compile(r"[A-Za-z_][\w.]*")
+_WORD = re.compile(r"(?!(?:inf|nan)$)[A-Za-z_][\w.]*", re.ASCII)
 
 
 # values -------------------------------------------------------------------------------------------

@@ -60,7 +60,8 @@ def test_round_trip(case):
     assert structure_key(again) == structure_key(graph) == structure_key(parse_graph(text, ops))
 
 
-NAMES = st.text(min_size=1, max_size=8)
+NAMES = st.one_of(st.text(min_size=1, max_size=8),
+                  st.sampled_from("cpu cuda:0 cpu.x nan -inf None float32 True x.y return graph".split()))
 
 
 @given(NAMES, st.one_of(st.none(), st.builds(Line, NAMES, st.integers(0, 99), st.sampled_from(["", "f", "<lambda>"]),
