@@ -16,19 +16,13 @@ import numpy as np
 
 from .attribute import guard_class, read_attribute, read_generic, write_plainly
 from .operate import (
-    advance,
-    binary,
     compare,
-    contains,
     deep_content,
     elements_of,
     iterate,
-    length,
-    mutate,
     shown,
     special,
     subscript,
-    write_item,
 )
 from .places import class_attribute, describe, is_primitive
 from .pure import FUNCTIONS, TYPES, data_model, hashes
@@ -178,9 +172,7 @@ def _instance(record: Record, holder: object, args: list, kw: dict) -> None:
     found = special(record, holder, "__call__")
     if isinstance(found, FunctionType):
         _function(record, found, [holder, *args], kw)
-    elif isinstance(holder, np.ufunc) and all(map(is_primitive, args)) and not kw:
-        return
-    elif _plain_numpy(holder, args, kw):
+    elif isinstance(holder, np.ufunc) and all(map(is_primitive, args)) and not kw or _plain_numpy(holder, args, kw):
         return
     else:
         _unknown(record, holder)
@@ -255,9 +247,7 @@ def _new(record: Record, base: type, args: list, kw: dict) -> None:
     model = TYPES.get(base)
     if model is not None:
         _apply(record, model, args[1:], kw, base)
-    elif issubclass(base, np.generic) and all(map(is_primitive, args[1:])):
-        return
-    elif base is functools.partial:
+    elif issubclass(base, np.generic) and all(map(is_primitive, args[1:])) or base is functools.partial:
         return
     else:
         _unknown(record, base)

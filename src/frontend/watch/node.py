@@ -13,7 +13,7 @@ from .words import Words
 class Spot:
     """One place of a node and what is expected there."""
 
-    __slots__ = ("kind", "key", "weak_key", "expected", "text", "where", "was")
+    __slots__ = ("expected", "key", "kind", "text", "was", "weak_key", "where")
 
     def __init__(self, node: "Node", guard: Guard, was: str):
         self.kind, self.text, self.where, self.was = guard.kind, guard.text, guard.where, was
@@ -39,7 +39,7 @@ class Spot:
 class Anchor:
     """Where a container hangs: at a spot of that node (or an element of it), inside tuples."""
 
-    __slots__ = ("node", "spot", "element", "path")
+    __slots__ = ("element", "node", "path", "spot")
 
     def __init__(self, node: "Node", spot: Spot, element: tuple | None, path: tuple[int, ...]):
         self.node, self.spot, self.element, self.path = node, spot, element, path
@@ -66,8 +66,23 @@ class Node:
     """
 
     __slots__ = (
-        "address", "kind", "weak", "kept", "anchors", "children", "spots", "level", "exact", "dead",
-        "plan", "words", "pins", "unset", "missed", "streak", "seen",
+        "address",
+        "anchors",
+        "children",
+        "dead",
+        "exact",
+        "kept",
+        "kind",
+        "level",
+        "missed",
+        "pins",
+        "plan",
+        "seen",
+        "spots",
+        "streak",
+        "unset",
+        "weak",
+        "words",
     )  # fmt: skip
 
     def __init__(self, holder: object):
@@ -83,7 +98,7 @@ class Node:
         self.pins: object = None  # data that must live while its address is wanted
         self.unset = True  # whether its words were never wanted yet
         self.missed, self.streak = 0, 0
-        self.seen: tuple | None = None  # addresses found right by the exact check, and their pins
+        self.seen: tuple | None = None  # (addresses found right, their keys, their pins)
 
     def hang(self, anchors: list[Anchor]) -> None:
         """Be found through these anchors from now on, and no longer keep the object alive."""
@@ -128,20 +143,25 @@ class Node:
         if holder is None:
             return self.dead or self.weak is not None
         seen = self.seen
-        if seen is not None and addresses(self, holder) == seen[0]:
+        if seen is not None and _lies_at(holder, seen[1]) == seen[0]:
             return True
         return self.failing(holder) is None
 
     def remember(self, holder: object) -> None:
         """Note where all that is guarded lies, after it was found right, if that is quick to get."""
-        places = addresses(self, holder)
-        if places is None:
+        spots = self.spots
+        if not spots or not all(spot.one_object() for spot in spots):
             return
-        found = [spot.read(holder) for spot in self.spots]  # alive until `seen` pins what it must
-        right = all(spot.expected.match(one) for spot, one in zip(self.spots, found, strict=True))
-        flat = found[0] if self.spots[0].kind is Kind.CONTENT else found
-        if right and tuple(map(id, flat)) == places:
-            self.seen = (places, data_in(found))
+        whole_list = spots[0].kind is Kind.CONTENT and type(holder) is list and len(spots) == 1
+        entries = type(holder) is dict and all(
+            spot.kind is Kind.ITEM and spot.weak_key is None for spot in spots
+        )
+        if not whole_list and not entries:
+            return
+        found = [spot.read(holder) for spot in spots]  # alive until `seen` pins what it must
+        if all(spot.expected.match(one) for spot, one in zip(spots, found, strict=True)):
+            places = tuple(map(id, found[0] if whole_list else found))
+            self.seen = (places, None if whole_list else [spot.key for spot in spots], data_in(found))
 
     def forget_words(self) -> None:
         for words, index in self.words:
@@ -149,16 +169,9 @@ class Node:
         self.words = []
 
 
-def addresses(node: Node, holder: object) -> tuple | None:
-    """Return the addresses of all that is guarded, where that is quicker than looking at it."""
-    spots = node.spots
-    if not spots or not all(spot.one_object() for spot in spots):
-        return None
-    if spots[0].kind is Kind.CONTENT and type(holder) is list and len(spots) == 1:
-        return tuple(map(id, holder))
-    if type(holder) is not dict or any(spot.kind is not Kind.ITEM or spot.weak_key for spot in spots):
-        return None
-    return tuple(map(id, map(holder.get, [spot.key for spot in spots], repeat(ABSENT))))
+def _lies_at(holder, keys: list | None) -> tuple[int, ...]:
+    """Return the addresses of a list's elements, or of a dict's values under these keys."""
+    return tuple(map(id, holder if keys is None else map(holder.get, keys, repeat(ABSENT))))
 
 
 def data_in(value: object) -> object:

@@ -49,7 +49,8 @@ def instance_dict(holder: object) -> dict | None:
 
 def _content(holder, _key):
     if isinstance(holder, dict):
-        return (*dict.keys(holder), ABSENT, *dict.values(holder))
+        kind = OrderedDict if ordered_dict(holder) else dict  # each has its own order
+        return (*kind.keys(holder), ABSENT, *kind.values(holder))
     return tuple(holder)
 
 

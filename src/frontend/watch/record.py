@@ -27,6 +27,15 @@ def is_library_file(filename: str) -> bool:
     return filename.startswith(_library_roots()) or filename.startswith("<frozen")
 
 
+def home_file(frame: FrameType) -> str:
+    """Return the file whose code this frame runs; for generated code, that of its module."""
+    name = frame.f_code.co_filename
+    if not name.startswith("<"):
+        return name
+    file = frame.f_globals.get("__file__", name)
+    return file if isinstance(file, str) else name
+
+
 class Record:
     """The notebook of one recording call; the models of opcodes and calls write into it.
 
@@ -35,8 +44,17 @@ class Record:
     Both keep what they name alive, so an id in them names one object until the call ends.
     """
 
-    __slots__ = ("hooks", "guards", "reasons", "fresh", "owned", "stored", "frame", "alive",
-                 "building")  # fmt: skip
+    __slots__ = (
+        "alive",
+        "building",
+        "frame",
+        "fresh",
+        "guards",
+        "hooks",
+        "owned",
+        "reasons",
+        "stored",
+    )  # fmt: skip
 
     def __init__(self, hooks: Hooks, owned: Iterable[object] = ()):
         self.hooks = hooks
@@ -99,7 +117,7 @@ class Record:
 
     def _outward(self, frame: FrameType | None) -> FrameType | None:
         while frame is not None:
-            filename = frame.f_code.co_filename
+            filename = home_file(frame)
             if not is_library_file(filename) and not self.hooks.is_framework_file(filename):
                 return frame
             frame = frame.f_back

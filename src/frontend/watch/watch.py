@@ -14,11 +14,16 @@ from .layout import FrameLayout, Stack, frame_layout, running_function
 from .opcodes import Place, Result, decode
 from .operate import content
 from .places import class_attribute, is_primitive
-from .record import MOST_REASONS, Record
+from .record import MOST_REASONS, Record, home_file
 from .records import Guard, Hooks, Kind, LazyReason
 
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
 _SUSPENDING = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
+
+
+# An abstract class asks these once per class and then knows; its registry's counter is guarded.
+_CACHED_HOOKS = ("_check_methods", "__subclasshook__")
+_ABC_FILE = Iterable.__subclasshook__.__func__.__code__.co_filename
 
 
 class Watch:
@@ -106,7 +111,9 @@ class Watch:
         layout, code = self._layout, frame.f_code
         if event != "call" or layout is None or self.pauses:
             return None
-        if self.hooks.is_framework_file(code.co_filename):
+        if self.hooks.is_framework_file(home_file(frame)):
+            return None
+        if code.co_filename == _ABC_FILE and code.co_name in _CACHED_HOOKS:
             return None
         try:
             return self._watch_frame(frame, code, layout)

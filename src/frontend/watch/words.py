@@ -46,7 +46,7 @@ class Words:
     A word that nobody wanted yet is wanted to be 0, which no pointer and no version is.
     """
 
-    __slots__ = ("pointers", "wanted", "view", "goal", "_buffer")
+    __slots__ = ("_buffer", "goal", "pointers", "view", "wanted")
 
     def __init__(self, addresses: Iterable[int], code: str = "Q"):
         self.pointers = array("Q", addresses)
