@@ -1,5 +1,6 @@
 """Optimizers and learning-rate schedulers, in torch.optim's names."""
 
+from . import lr_scheduler as lr_scheduler
 from .adadelta import Adadelta as Adadelta
 from .adagrad import Adagrad as Adagrad
 from .adam import Adam as Adam, AdamW as AdamW

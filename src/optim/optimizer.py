@@ -12,6 +12,7 @@ from typing import Any
 from ..frontend.declare import active, declare_attr, declare_content, declare_elements
 from ..frontend.functions.support import dtype_name
 from ..frontend.hooks import RemovableHandle, register
+from ..frontend.interpreter import current
 from ..frontend.tensor import Tensor
 from . import saving
 
@@ -92,6 +93,8 @@ class Optimizer:
             cls.step = _with_hooks(cls.__dict__["step"])
 
     def __init__(self, params: Iterable, defaults: dict[str, Any]) -> None:
+        if current.recorder is not None:
+            current.recorder.leaves_graph("an optimizer is made")
         self.defaults = defaults
         for name in _HOOKS:
             self.__dict__[name] = OrderedDict()
