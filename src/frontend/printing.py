@@ -60,8 +60,6 @@ class _Numbers:
         low, high = float(finite.min()), float(finite.max())
         self.integral = bool(np.all(finite == np.ceil(finite)))
         self.scientific = high / low > 1000.0 or high > 1.0e8 or (not self.integral and low < 1.0e-4)
-        if self.integral:
-            self.scientific = high / low > 1000.0 and high > 1.0e8 or high > 1.0e8
         if options.sci_mode is not None:
             self.scientific = options.sci_mode
         shown = flat[np.isfinite(flat)] if self.integral and not self.scientific else flat
