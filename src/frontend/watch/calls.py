@@ -172,16 +172,17 @@ def _instance(record: Record, holder: object, args: list, kw: dict) -> None:
     found = special(record, holder, "__call__")
     if isinstance(found, FunctionType):
         _function(record, found, [holder, *args], kw)
-    elif isinstance(holder, np.ufunc) and all(map(is_primitive, args)) and not kw or _plain_numpy(holder, args, kw):
+    elif isinstance(holder, np.ufunc) and all(map(is_primitive, args)) and not kw or _plain_numpy(record, holder, args, kw):
         return
     else:
         _unknown(record, holder)
 
 
-def _plain_numpy(function: object, args: list, kw: dict) -> bool:
+def _plain_numpy(record: Record, function: object, args: list, kw: dict) -> bool:
     if type(function) is not _DISPATCHER or not any(function is one for one in _NUMPY_DATA):
         return False
-    return all(_plain_data(value) for value in (*args, *kw.values()))
+    record.muted = all(_plain_data(value) for value in (*args, *kw.values()))
+    return record.muted
 
 
 def _plain_data(value: object) -> bool:

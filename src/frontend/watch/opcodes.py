@@ -29,7 +29,7 @@ from .operate import (
     unary,
     write_item,
 )
-from .record import Record
+from .record import Record, home_file
 from .records import ABSENT, Kind
 
 
@@ -219,6 +219,20 @@ def _match_keys(at: Place, _arg) -> None:
     content(at.record, at.stack.peek(2))
 
 
+def _caught(at: Place, _arg) -> None:
+    """An exception that arises from what is guarded will arise again; one from data may not."""
+    error = at.stack.peek(1)
+    if not isinstance(error, Exception) or isinstance(error, (MemoryError, RecursionError)):
+        at.record.lazy("catches an exception that is not the program's own")
+        return
+    trace = error.__traceback__
+    while trace is not None:
+        if at.record.hooks.is_framework_file(home_file(trace.tb_frame)):
+            at.record.lazy("catches an exception that may depend on data")
+            return
+        trace = trace.tb_next
+
+
 def _lazy(at: Place, _arg, text: str) -> None:
     at.record.lazy(text)
 
@@ -246,7 +260,7 @@ HANDLERS: dict[str, Handler] = {
     "MATCH_CLASS": _refuse("matches a class pattern"),
     "IMPORT_NAME": _refuse("imports a module"), "IMPORT_STAR": _refuse("imports a module"),
     "LOAD_BUILD_CLASS": _refuse("defines a class"),
-    "PUSH_EXC_INFO": _refuse("catches an exception"),
+    "PUSH_EXC_INFO": _caught,
     "YIELD_VALUE": _refuse("yields"), "GET_YIELD_FROM_ITER": _refuse("yields"), "SEND": _refuse("awaits"),
     "GET_AWAITABLE": _refuse("awaits"), "GET_AITER": _refuse("awaits"), "GET_ANEXT": _refuse("awaits"),
     "BEFORE_ASYNC_WITH": _refuse("awaits"), "PRINT_EXPR": _refuse("prints"),

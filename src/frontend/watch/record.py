@@ -4,6 +4,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 
@@ -27,6 +28,14 @@ def is_library_file(filename: str) -> bool:
     return filename.startswith(_library_roots()) or filename.startswith("<frozen")
 
 
+def line_of(frame: FrameType) -> int:
+    """Return the line that `frame` executes; instructions without one count to what follows."""
+    if frame.f_lineno is not None:
+        return frame.f_lineno
+    rest = islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+    return next((spot[0] for spot in rest if spot[0] is not None), frame.f_code.co_firstlineno)
+
+
 def home_file(frame: FrameType) -> str:
     """Return the file whose code this frame runs; for generated code, that of its module."""
     name = frame.f_code.co_filename
@@ -45,15 +54,7 @@ class Record:
     """
 
     __slots__ = (
-        "alive",
-        "building",
-        "frame",
-        "fresh",
-        "guards",
-        "hooks",
-        "owned",
-        "reasons",
-        "stored",
+        "hooks", "guards", "reasons", "fresh", "owned", "stored", "frame", "alive", "building", "muted",
     )  # fmt: skip
 
     def __init__(self, hooks: Hooks, owned: Iterable[object] = ()):
@@ -65,6 +66,7 @@ class Record:
         self.stored: set[tuple[int, object]] = set()
         self.frame: FrameType | None = None
         self.alive: list[object] = []
+        self.muted = False  # whether a call whose inside need not be watched is running
         self.building: type | None = None  # the class just called, until its __init__ starts
 
     def made(self, value: object) -> None:
@@ -102,7 +104,7 @@ class Record:
     def lazy(self, text: str) -> None:
         """Note that the user's code at the present line did what a replay cannot do again."""
         frame = self.user_frame()
-        file, line = (frame.f_code.co_filename, frame.f_lineno) if frame else ("<unknown>", 0)
+        file, line = (frame.f_code.co_filename, line_of(frame)) if frame else ("<unknown>", 0)
         key = (file, line, text)
         if len(self.reasons) < MOST_REASONS:
             self.reasons.setdefault(key, LazyReason(file, line, text))

@@ -109,7 +109,7 @@ class Watch:
 
     def _enter_frame(self, frame: FrameType, event: str, _arg: object) -> Callable | None:
         layout, code = self._layout, frame.f_code
-        if event != "call" or layout is None or self.pauses:
+        if event != "call" or layout is None or self.pauses or self.record.muted:
             return None
         if self.hooks.is_framework_file(home_file(frame)):
             return None
@@ -150,7 +150,7 @@ class Watch:
             elif event == "return":
                 record.frame = caller
             elif event == "exception":
-                pending = None
+                pending, record.muted = None, False
             if cells:
                 # CPython writes its snapshot of cells back after this: make it a new one, or a
                 # change made by another thread meanwhile would be undone.
@@ -218,7 +218,7 @@ def _note_made(at: Place, code: CodeType, function: object) -> None:
 
 def _settle(at: Place, pending: int | type) -> None:
     """Note the result of the last instruction as made by the call, if nothing else refers to it."""
-    at.record.building = None
+    at.record.building, at.record.muted = None, False
     value = at.stack.peek(pending if isinstance(pending, int) else 1)
     if is_primitive(value) or type(value) is tuple or at.record.hooks.is_value(value):
         return

@@ -6,6 +6,7 @@ import enum
 import functools
 import math
 import operator
+import os
 import types
 from dataclasses import dataclass
 
@@ -528,6 +529,10 @@ def case_attribute_of_value():
     return lambda: value.mine, lambda: value.__dict__.__setitem__("mine", 2)
 
 
+def case_environ():
+    return lambda: os.environ.get("TREADLE_NOTHING"), lambda: os.environ.__setitem__("TREADLE_NOTHING", "1")
+
+
 def case_parameter():
     net = Net()
     return lambda: net(fw.Value([1])), lambda: setattr(net, "weight", fw.Value([2]))
@@ -585,6 +590,7 @@ def restore():
     SEEN.clear(), SEEN.update(copies[1][1])
     TABLE.clear(), TABLE.update(table)
     math.floor = floor
+    os.environ.pop("TREADLE_NOTHING", None)
     for cls, before in classes.items():
         for name in set(cls.__dict__) - set(before):
             delattr(cls, name)
