@@ -102,9 +102,7 @@ def compile_library(text: str, *, flags: Sequence[str] = (), link: Sequence[str]
     return str(path)
 
 
-def _make_order(
-    prelude: str, flags: tuple[str, ...], link: tuple[str, ...] | None = None
-) -> _Order:
+def _make_order(prelude: str, flags: tuple[str, ...], link: tuple[str, ...] | None = None) -> _Order:
     toolchain = find_toolchain()
     if toolchain is None:
         raise NoCompilerError(

@@ -183,9 +183,7 @@ class Cache:
         """Returns what the cache holds now."""
         entries = list(_entries(self.root))
         size = sum(size for _, size, _ in entries)
-        return CacheInfo(
-            str(self.root), self.on_disk, self.reason, len(entries), size, self.limit
-        )
+        return CacheInfo(str(self.root), self.on_disk, self.reason, len(entries), size, self.limit)
 
     def clear(self) -> int:
         """Returns how many entries were removed; libraries already loaded stay usable."""

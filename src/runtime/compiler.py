@@ -150,5 +150,5 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 @atexit.register
 def _kill_all() -> None:
-    for process in list(_running):
-        _kill(process)
+    while _running:
+        _kill(_running[0])

@@ -159,9 +159,7 @@ def stats() -> MemoryStats:
     uncut = SLAB - _state.slab_used if _state.slab is not None else 0
     small = _state.slabs - free - uncut - _state.lost
     in_use = _state.held - _state.count_idle() + small
-    return MemoryStats(
-        _state.held + _state.slabs, in_use, max(_state.peak, in_use), _state.limit()
-    )
+    return MemoryStats(_state.held + _state.slabs, in_use, max(_state.peak, in_use), _state.limit())
 
 
 def release_idle() -> None:

@@ -162,9 +162,7 @@ class Plan:
                 step += 1
             result = self._launch(self.address, table.address, step)
 
-    def _run_host(
-        self, index: int, table: Table, host: Callable[[object, Table], None] | None
-    ) -> None:
+    def _run_host(self, index: int, table: Table, host: Callable[[object, Table], None] | None) -> None:
         step = self.steps[index]
         if host is None or not isinstance(step, HostStep):
             raise TypeError(f"step {index} of the plan is done by Python: run() expected `host`")
@@ -197,9 +195,7 @@ def _pack(steps: tuple[Step, ...], slots: int) -> tuple[int, tuple[array, ...]]:
         pool.extend(sizes)
     base = pool.buffer_info()[0]
     packed = array("q", [0])
-    for (kind, function, extent, grain, refs, sizes), (ref_place, place) in zip(
-        rows, places, strict=True
-    ):
+    for (kind, function, extent, grain, refs, sizes), (ref_place, place) in zip(rows, places, strict=True):
         pointers = (base + 8 * ref_place, base + 8 * place)
         packed.extend((kind, _signed(function), extent, grain, len(refs), len(sizes), *pointers))
     head = array("q", [len(rows), slots, packed.buffer_info()[0] + 8])
@@ -246,7 +242,7 @@ def gemm_record(step: GemmStep) -> tuple[int, ...]:
             f"({a.rows}, {a.columns}) @ ({b.rows}, {b.columns}) -> ({c.rows}, {c.columns})"
         )
     row, column = _strides(c)
-    if column != 1 and c.columns > 1:
+    if column != 1 and c.columns > 1 and c.rows and 0 not in step.batch:
         raise ValueError(f"a product expected adjacent columns of its result, got stride {column}")
     if len(step.batch) > 2:
         raise ValueError(f"a product expected at most 2 batch dimensions, got {len(step.batch)}")

@@ -3,6 +3,8 @@
     threads = get_num_threads()
     launch = core().launch          # launch(plan address, table address, start) -> result
     address = gemm_address("float32")
+
+What is native lies in native/, as text: the wheel holds no machine code.
 """
 
 import ctypes

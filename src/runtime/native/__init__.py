@@ -1,0 +1,1 @@
+"""C++ sources of the support library; `support.py` says which files make which library."""
