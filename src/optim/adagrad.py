@@ -41,7 +41,7 @@ class Adagrad(RuledOptimizer):
             lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
             initial_accumulator_value=initial_accumulator_value, foreach=foreach, maximize=maximize,
             differentiable=differentiable, fused=fused))
-        check_fused(self, fused, foreach, differentiable)
+        check_fused(fused, foreach, differentiable)
         for group in self.param_groups:
             for p in group["params"]:
                 self._state_of(RULE, group, p)

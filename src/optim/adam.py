@@ -103,7 +103,7 @@ class Adam(RuledOptimizer):
                         differentiable=differentiable, fused=fused,
                         decoupled_weight_decay=decoupled_weight_decay)
         super().__init__(params, defaults)
-        check_fused(self, fused, foreach, differentiable)
+        check_fused(fused, foreach, differentiable)
 
     def plan(self, group: dict[str, Any]):
         flags = switches(group, "maximize", "decoupled_weight_decay", "amsgrad")

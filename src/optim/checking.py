@@ -30,7 +30,7 @@ def check_betas(betas: tuple) -> tuple:
     return tuple(b.reshape(()) if isinstance(b, Tensor) else b for b in betas)
 
 
-def check_fused(optimizer, fused, foreach, differentiable) -> None:
+def check_fused(fused, foreach, differentiable) -> None:
     """The combinations of implementations that exclude each other."""
     if not fused:
         return
@@ -38,4 +38,3 @@ def check_fused(optimizer, fused, foreach, differentiable) -> None:
         raise RuntimeError("`fused` does not support `differentiable`")
     if foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    optimizer._step_supports_amp_scaling = True

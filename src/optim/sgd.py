@@ -94,7 +94,7 @@ class SGD(RuledOptimizer):
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
-        check_fused(self, fused, foreach, differentiable)
+        check_fused(fused, foreach, differentiable)
 
     def plan(self, group: dict[str, Any]):
         flags = {"decay": nonzero(group, "weight_decay"), **switches(group, "maximize")}
