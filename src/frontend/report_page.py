@@ -88,12 +88,17 @@ def _graph(number: int, report: Report, view: View) -> str:
     prefix = f"g{number}"
     hue = _hues(view.units)
     return (f"<section class=graph id={prefix}><h2>{escape(report.graph.name)} "
-            f"<small>{len(report.graph.placeholders)} inputs, {len(report.graph.outputs)} outputs</small></h2>"
+            f"<small>{_count(len(report.graph.placeholders), 'input')}, "
+            f"{_count(len(report.graph.outputs), 'output')}</small></h2>"
             f"{_fallback(report)}<div class=tiles>{_tiles(report, view)}</div>{_weave(view, prefix, hue)}"
             f"<div class=split>{_source(view, prefix, hue)}{_unit_pane(view, prefix, hue)}</div>"
             f"{_flow(view, prefix, hue)}{_step_table(view, prefix, report)}"
             f"<details class=more><summary>The graph as text</summary>"
             f"<pre>{escape(print_graph(view.graph))}</pre></details></section>")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _hues(units: tuple[Unit, ...]) -> dict[str, int]:
@@ -211,7 +216,7 @@ def _unit_pane(view: View, prefix: str, hue: dict[str, int]) -> str:
     first = max(view.units, key=lambda u: (u.kind == "kernel", u.read + u.written), default=None)
     cards = [_unit(u, prefix, hue, u is first) for u in view.units]
     kernels = sum(u.kind == "kernel" for u in view.units)
-    title = f"{kernels} kernels" if kernels else "What runs"
+    title = _count(kernels, "kernel") if kernels else "What runs"
     return (f"<div class=pane><h4><span>{title}</span><span class=picked hidden><span></span>"
             f"<button class=all>show all</button></span></h4>"
             f"<div class=scroll>{''.join(cards)}</div></div>")

@@ -26,11 +26,11 @@ def drawing(view: View, prefix: str, hue: dict[str, int]) -> str:
         return ""
     cards = _place(steps)
     units = {u.key: u for u in view.units}
-    width = MARGIN * 2 + COLUMNS * WIDTH + (COLUMNS - 1) * GAP_X
+    width = max(c.x for c in cards.values()) + WIDTH + MARGIN
     height = max(c.y for c in cards.values()) + HEIGHT + MARGIN
     edges = [_edge(cards[a], c) for c in cards.values() for a in c.step.feeds_from if a in cards]
     boxes = [_card(c, units[c.step.unit], prefix, hue) for c in cards.values()]
-    return (f'<svg class=flow viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" '
+    return (f'<svg class=flow viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
             f'role=img aria-label="Data flow between {len(view.steps)} steps">'
             f'<g class=edges>{"".join(edges)}</g>{"".join(boxes)}</svg>')
 
@@ -68,7 +68,7 @@ def _columns(part: list[Step], cards: dict[int, Card]) -> list[float]:
         return [float(k) for k in range(COLUMNS)]
     out: list[float] = []
     for k, s in enumerate(part):
-        wish = (_above(s, cards) - MARGIN) / (WIDTH + GAP_X) if s.feeds_from else k
+        wish = (_above(s, cards) - MARGIN) / (WIDTH + GAP_X) if s.feeds_from else 0
         low = out[-1] + 1 if out else 0
         high = COLUMNS - (len(part) - k)
         out.append(min(max(round(wish), low), high))

@@ -32,11 +32,11 @@ section.graph{margin-top:34px}
 .warn{background:var(--warn-wash);color:var(--warn);border-radius:9px;padding:9px 14px;margin:12px 0;max-width:none}
 .weave{display:flex;height:16px;border-radius:5px;overflow:hidden;margin:14px 0 4px;gap:1px;background:var(--line)}
 .weave i{background:oklch(var(--L) var(--C) var(--h,0));min-width:3px;cursor:pointer}
-.split{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:16px;align-items:start}
+.split{margin-top:16px;display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:16px;align-items:start}
 .pane{background:var(--card);border:1px solid var(--line);border-radius:10px;overflow:hidden}
-.pane>h4{margin:0;padding:8px 14px;font-size:13px;font-weight:600;background:var(--wash);
+.pane h4{margin:0;position:sticky;top:0;z-index:1;padding:8px 14px;font-size:13px;font-weight:600;background:var(--wash);
 border-bottom:1px solid var(--line);display:flex;gap:8px;justify-content:space-between;align-items:baseline;min-height:37px}
-.pane>h4 .mono{font-weight:400;font-size:12px;color:var(--soft);overflow-wrap:anywhere}
+.pane h4 .mono{font-weight:400;font-size:12px;color:var(--soft);overflow-wrap:anywhere}
 .scroll{max-height:74vh;overflow:auto}
 .pane.source h4:not(:first-child){border-top:1px solid var(--line)}
 .row{display:grid;grid-template-columns:46px minmax(0,1fr) auto;align-items:baseline;padding-right:8px;
@@ -112,7 +112,7 @@ footer{margin-top:44px;color:var(--soft);font-size:13px}
 @media(max-width:900px){main{padding:18px 14px 40px}.split{grid-template-columns:minmax(0,1fr)}.scroll{max-height:none}
 .row{grid-template-columns:36px minmax(0,1fr)}.row .chips{grid-column:2;justify-content:flex-start;padding:0 0 4px;max-width:none}
 .row .no{padding-right:8px}.flowbox{text-align:left}td,th{padding:4px 8px}
-details.unit>summary{flex-wrap:wrap}.pane>h4{flex-wrap:wrap}}
+details.unit>summary{flex-wrap:wrap}.pane h4{flex-wrap:wrap}}
 @media(prefers-reduced-motion:reduce){html{scroll-behavior:auto}}
 @media print{.scroll,.flowbox{max-height:none}}
 """
