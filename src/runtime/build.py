@@ -80,26 +80,53 @@ def build(
     return tuple(found[kernel.key] for kernel in wanted)
 
 
-def compile_library(text: str, *, flags: Sequence[str] = (), link: Sequence[str] = ()) -> str:
-    """Returns the path of a shared library made of one text, from the cache where it is there.
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A text to compile into a shared library of its own, with flags beside the usual ones."""
 
-    Raises BuildError where it does not compile.
+    text: str
+    flags: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+
+
+def compile_library(library: Library) -> str:
+    """Returns the path of one shared library; raises BuildError where it does not compile."""
+    return compile_libraries([library])[0]
+
+
+def compile_libraries(libraries: Sequence[Library]) -> list[str]:
+    """Returns the paths of shared libraries; those not in the cache are built side by side.
+
+    Raises BuildError where one does not compile.
     """
-    order = _make_order("", tuple(flags), tuple(link))
-    key = digest("library", text, *_identity(order))
-    path = order.cache.get(key, ".so")
-    if path is not None:
-        return str(path)
-    _require_sound(order.toolchain)
-    with order.cache.lock([key]):
-        path = order.cache.get(key, ".so")
-        if path is None:
-            outcome = _run(order, [Unit(text, order.flags, order.link)])[0]
-            if not outcome.library:
-                _check_compiler(order.toolchain, order.cache)
-                raise _failure(order, key, "a library of treadle", text, outcome.log)
-            path = order.cache.put(key, ".so", outcome.library)
-    return str(path)
+    orders = [_make_order("", library.flags, library.link) for library in libraries]
+    keys = [
+        digest("library", library.text, *_identity(order))
+        for library, order in zip(libraries, orders, strict=True)
+    ]
+    if not keys:
+        return []
+    cache = orders[0].cache
+    if not all(cache.get(key, ".so") for key in keys):
+        _require_sound(orders[0].toolchain)
+        with cache.lock(keys):
+            _compile_missing(libraries, orders, keys)
+    return [str(cache.path_of(key, ".so")) for key in keys]
+
+
+def _compile_missing(libraries: Sequence[Library], orders: list[_Order], keys: list[str]) -> None:
+    cache = orders[0].cache
+    missing = [index for index, key in enumerate(keys) if cache.get(key, ".so") is None]
+    units = [Unit(libraries[i].text, orders[i].flags, orders[i].link) for i in missing]
+    outcomes = _run(orders[0], units)
+    for index, outcome in zip(missing, outcomes, strict=True):
+        if outcome.library:
+            cache.put(keys[index], ".so", outcome.library)
+    for index, outcome in zip(missing, outcomes, strict=True):
+        if not outcome.library:
+            _check_compiler(orders[0].toolchain, cache)
+            name = "a library of treadle"
+            raise _failure(orders[0], keys[index], name, libraries[index].text, outcome.log)
 
 
 def _make_order(prelude: str, flags: tuple[str, ...], link: tuple[str, ...] | None = None) -> _Order:

@@ -15,7 +15,7 @@ from importlib import util
 import numpy as np
 
 from .blas import find_blas
-from .build import compile_library, load_library
+from .build import Library, compile_library, load_library
 from .cache import open_cache
 from .errors import BuildError
 from .support import core, get_num_threads
@@ -70,7 +70,7 @@ def _compiler() -> Finding:
     text = f'extern "C" int td_doctor() {{ return {time.time_ns() % 1000}; }}\n'
     begun = time.perf_counter()
     try:
-        load_library(compile_library(text))
+        load_library(compile_library(Library(text)))
     except BuildError as error:
         remedy = "set TREADLE_CXX to a working compiler, or repair this one"
         return Finding("compiler", BAD, f"{name} does not work: {error}", remedy)

@@ -10,6 +10,7 @@ The contents of a block are whatever was there before.
 """
 
 import mmap
+import os
 import sys
 import threading
 from dataclasses import dataclass
@@ -179,6 +180,13 @@ def size_class(nbytes: int) -> int:
     if nbytes > SMALL:
         step = max(step, mmap.PAGESIZE)
     return -(-nbytes // step) * step
+
+
+def _renew_lock() -> None:  # a thread that held it did not come along into the forked child
+    _state.lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _find_home(nbytes: int) -> tuple[int, "list[_Entry] | _LargeHome"]:

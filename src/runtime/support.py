@@ -8,6 +8,7 @@ What is native lies in native/, as text: the wheel holds no machine code.
 """
 
 import ctypes
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from .build import address_of, compile_library, load_library
+from .build import Library, address_of, compile_libraries, compile_library, load_library
 from .threads import default_threads
 
 NATIVE = Path(__file__).parent / "native"
@@ -36,27 +37,48 @@ class Core:
 _lock = threading.Lock()
 
 
+def _renew_lock() -> None:  # a thread that held it did not come along into the forked child
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+def prepare(dtypes: tuple[str, ...] = ("float32",)) -> None:
+    """Builds core and products side by side, where the cache lacks them (a second, once).
+
+    Worth calling from a thread as soon as it is clear that something will be compiled. Raises
+    BuildError where they cannot be built.
+    """
+    compile_libraries([_core_library(), *map(_gemm_library, dtypes)])
+
+
 def core() -> Core:
     """Returns the core, built and loaded at first use. Raises BuildError where it cannot be."""
     with _lock:
         return _core()
 
 
+def _core_library() -> Library:
+    return Library(_text(CORE), link=_links())
+
+
 @cache
 def _core() -> Core:
-    path = compile_library(_text(CORE), link=_links())
-    library = load_library(path)
+    library = load_library(compile_library(_core_library()))
     library.td_run.restype = ctypes.c_long
     library.td_set_threads(ctypes.c_long(_wanted_threads()))
-    builtin = _builtin_launcher(path)
+    builtin = _builtin_launcher(library)
     launch = builtin or _ctypes_launcher(library)
     return Core(library, launch, builtin is not None)
 
 
-def _builtin_launcher(path: str) -> Callable[[int, int, int], int] | None:
+def _builtin_launcher(library: ctypes.CDLL) -> Callable[[int, int, int], int] | None:
     if sys.implementation.name != "cpython":
         return None
-    make = ctypes.PyDLL(path).td_make_launcher
+    holding_gil = ctypes.PyDLL(library._name, handle=library._handle)
+    make = holding_gil.td_make_launcher
     make.restype = ctypes.py_object
     try:
         return make()
@@ -81,11 +103,16 @@ def gemm_address(dtype: str) -> int:
         return _gemm(dtype)
 
 
-@cache
-def _gemm(dtype: str) -> int:
+def _gemm_library(dtype: str, *more: str) -> Library:
+    """The product of one dtype. Fused multiply-adds are its nature; -O3 takes twice as long."""
     real, integer = REALS[dtype]
     flags = ("-O2", "-ffp-contract=fast", f"-DTD_REAL={real}", f"-DTD_INTEGER={integer}")
-    library = load_library(compile_library(_text(GEMM), flags=flags, link=_links()))
+    return Library(_text(GEMM), (*flags, *more), _links())
+
+
+@cache
+def _gemm(dtype: str) -> int:
+    library = load_library(compile_library(_gemm_library(dtype)))
     core_library = _core().library
     names = ("td_parallel_for", "td_get_threads")
     library.td_gemm_init(*(ctypes.c_void_p(address_of(core_library, name)) for name in names))

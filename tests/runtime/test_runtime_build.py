@@ -177,6 +177,32 @@ def test_a_library_that_lacks_the_kernel_is_built_anew(own_cache, forgetful):
     assert call_fill(build([kernel])[0].address)[0] == 1
 
 
+def test_libraries_are_built_side_by_side(own_cache, no_compiling):
+    texts = [f'extern "C" int number() {{ return {value}; }}' for value in (1, 2)]
+    libraries = [builds.Library(text) for text in texts]
+    paths = builds.compile_libraries(libraries)
+    assert [builds.load_library(path).number() for path in paths] == [1, 2]
+    bad = builds.Library("nonsense")
+    with pytest.raises(BuildError, match="nonsense"):
+        builds.compile_libraries([*libraries, bad])
+    no_compiling()
+    assert builds.compile_libraries(libraries) == paths
+
+
+def test_where_nothing_may_be_executed_a_file_in_memory_serves(own_cache, forgetful, monkeypatch):
+    load, refused = builds.ctypes.CDLL, []
+
+    def refuse(path, *args, **named):
+        if str(path).startswith(str(own_cache)):
+            refused.append(path)
+            raise OSError("failed to map segment from shared object")
+        return load(path, *args, **named)
+
+    monkeypatch.setattr(builds.ctypes, "CDLL", refuse)
+    made = build([("moved", fill_text("moved", 4))])
+    assert refused and call_fill(made[0].address)[0] == 4
+
+
 # --- many processes, and being stopped ------------------------------------------------------------
 
 BUILD_ONE = """if True:

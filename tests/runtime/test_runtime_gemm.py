@@ -177,11 +177,7 @@ WIDTHS = {"avx512": ("haswell", "x86-64"), "avx2": ("x86-64",)}
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_narrower_vectors(target, dtype):
     """The same text serves processors with less: it is built for them and run here."""
-    real, integer = support.REALS[dtype]
-    flags = ("-O2", "-ffp-contract=fast", f"-DTD_REAL={real}", f"-DTD_INTEGER={integer}")
-    text = support._text(support.GEMM)
-    path = compile_library(text, flags=(*flags, f"-march={target}"), link=support._links())
-    library = load_library(path)
+    library = load_library(compile_library(support._gemm_library(dtype, f"-march={target}")))
     names = ("td_parallel_for", "td_get_threads")
     core = support.core().library
     library.td_gemm_init(*(ctypes.c_void_p(address_of(core, name)) for name in names))
