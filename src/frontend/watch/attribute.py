@@ -49,9 +49,15 @@ def guard_class(record: Record, owner: type, name: str, after: type | None = Non
 
 def read_attribute(record: Record, holder: object, name: str) -> None:
     """Guard what `holder.name` reads."""
+    if (id(holder), name) in record.resolved:
+        return
     if record.hooks.is_value(holder):
         _read_of_value(record, holder, name)
-    elif isinstance(holder, type):
+        return
+    if record.needs_guard(holder):
+        record.resolved.add((id(holder), name))
+        record.alive.append(holder)
+    if isinstance(holder, type):
         _read_of_class(record, holder, name)
     elif type(holder) is super:
         _read_of_super(record, holder, name)

@@ -1,6 +1,7 @@
 """How framework code, which is not watched, tells the running watch what it read itself."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 from .attribute import read_attribute
 from .operate import deep_content, item
 from .places import instance_dict
+from .record import Record
 
 if TYPE_CHECKING:
     from .watch import Watch
@@ -19,42 +21,52 @@ active: dict[int, "Watch"] = {}
 def declare_attr(obj: object, name: str) -> None:
     """Note that the framework read `obj.name`; does nothing when no call is being recorded."""
     if active:
-        watch = active.get(get_ident())
-        if watch is not None and not watch.pauses:
-            read_attribute(watch.record, obj, name)
+        _note(read_attribute, obj, name)
 
 
 def declare_item(mapping: dict, key: object) -> None:
     """Note that the framework read `mapping[key]`, or looked for it in vain."""
     if active:
-        watch = active.get(get_ident())
-        if watch is not None and not watch.pauses:
-            item(watch.record, mapping, key)
+        _note(item, mapping, key)
 
 
 def declare_content(container: object) -> None:
     """Note that the framework read all of a list, dict or set, with the containers inside."""
     if active:
-        watch = active.get(get_ident())
-        if watch is not None and not watch.pauses:
-            deep_content(watch.record, container)
+        _note(deep_content, container)
 
 
 def declare_store(obj: object, name: str) -> None:
     """Note that the framework wrote `obj.name` and will again on replay: later reads are its own."""
     if active:
-        watch = active.get(get_ident())
-        names = instance_dict(obj)
-        if watch is not None and names is not None:
-            watch.record.store(names, name)
+        _note(_store, obj, name)
 
 
 def declare_lazy(text: str) -> None:
     """Note that the framework did something that a replay cannot do again."""
     if active:
-        watch = active.get(get_ident())
-        if watch is not None and not watch.pauses:
-            watch.record.lazy(text)
+        _note(Record.lazy, text)
+
+
+def _store(record: Record, obj: object, name: str) -> None:
+    names = instance_dict(obj)
+    if names is not None:
+        record.store(names, name)
+
+
+def _note(model: Callable[..., object], *args: object) -> None:
+    """Apply a model to this thread's record, untraced: tracing our own frames would cost most."""
+    watch = active.get(get_ident())
+    if watch is None or watch.pauses:
+        return
+    if sys.gettrace() is not watch.trace:
+        model(watch.record, *args)
+        return
+    sys.settrace(None)
+    try:
+        model(watch.record, *args)
+    finally:
+        sys.settrace(watch.trace)
 
 
 @contextmanager

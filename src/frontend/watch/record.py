@@ -54,7 +54,8 @@ class Record:
     """
 
     __slots__ = (
-        "hooks", "guards", "reasons", "fresh", "owned", "stored", "frame", "alive", "building", "muted",
+        "hooks", "guards", "reasons", "fresh", "owned", "stored", "resolved", "frame", "alive", "building",
+        "muted",
     )  # fmt: skip
 
     def __init__(self, hooks: Hooks, owned: Iterable[object] = ()):
@@ -64,6 +65,7 @@ class Record:
         self.fresh: dict[int, object] = {}
         self.owned: dict[int, object] = {id(value): value for value in owned}
         self.stored: set[tuple[int, object]] = set()
+        self.resolved: set[tuple[int, str]] = set()  # attributes of guarded objects already looked at
         self.frame: FrameType | None = None
         self.alive: list[object] = []
         self.muted = False  # whether a call whose inside need not be watched is running
@@ -88,7 +90,7 @@ class Record:
         found = READ[kind](holder, key)
         if self.needs_guard(holder):
             name = _place(kind, holder, key)
-            if name not in self.guards and (id(holder), _key(key)) not in self.stored:
+            if name not in self.guards and name[1:] not in self.stored:
                 self.guards[name] = Guard(kind, holder, key, found, self.where(), text)
         return found
 
@@ -132,6 +134,7 @@ class Record:
         self.owned.clear()
         self.alive.clear()
         self.stored.clear()
+        self.resolved.clear()
 
 
 def _key(key: object) -> object:
@@ -144,7 +147,8 @@ def _key(key: object) -> object:
 
 
 def _place(kind: Kind, holder: object, key: object) -> tuple:
-    return (kind, id(holder), _key(key))
+    plain = key is None or type(key) is str
+    return (kind, id(holder), key if plain else _key(key))
 
 
 __all__ = ["ABSENT", "MOST_REASONS", "Record", "is_library_file"]

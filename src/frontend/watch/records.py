@@ -3,7 +3,7 @@
 import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import IntEnum
 from itertools import islice
 from types import CodeType
 
@@ -20,24 +20,24 @@ class Absent:
 ABSENT = Absent()
 
 
-class Kind(Enum):
+class Kind(IntEnum):
     """Which place of the holder was read; the comment says what `Guard.key` is."""
 
-    TYPE = "type"  # type(holder)
-    DICT = "instance dict"  # holder.__dict__, the dict itself
-    SLOT = "slot"  # key: the member or getset descriptor
-    ITEM = "item"  # key: of the dict
-    HAS = "has"  # key: of the dict or set; only its presence counts
-    CONTENT = "content"  # all elements in order; of a dict, all keys then all values
-    LENGTH = "length"
-    INDEX = "index"  # key: of the list or deque
-    CELL = "cell"  # the content of a closure cell
-    CLASS = "class attribute"  # key: (name, class after which super() starts, or None)
-    CODE = "__code__"
-    DEFAULTS = "__defaults__"
-    KWDEFAULTS = "__kwdefaults__"
-    CLOSURE = "__closure__"  # cannot change; says which function keeps the cells
-    CALL = "call"  # the holder is a pure C function of no arguments
+    TYPE = 0  # type(holder)
+    DICT = 1  # holder.__dict__, the dict itself
+    SLOT = 2  # key: the member or getset descriptor
+    ITEM = 3  # key: of the dict
+    HAS = 4  # key: of the dict or set; only its presence counts
+    CONTENT = 5  # all elements in order; of a dict, all keys then all values
+    LENGTH = 6
+    INDEX = 7  # key: of the list or deque
+    CELL = 8  # the content of a closure cell
+    CLASS = 9  # key: (name, class after which super() starts, or None)
+    CODE = 10
+    DEFAULTS = 11
+    KWDEFAULTS = 12
+    CLOSURE = 13  # cannot change; says which function keeps the cells
+    CALL = 14  # the holder is a pure C function of no arguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ from .records import Kind, Where
 _LOADS = frozenset(("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "BINARY_SUBSCR"))
 _NAMED_BY_SOURCE = frozenset((Kind.ITEM, Kind.INDEX, Kind.CELL, Kind.SLOT, Kind.CLASS))
 
+_OTHERS = {Kind.DICT: "__dict__", Kind.CODE: "__code__", Kind.DEFAULTS: "__defaults__",
+           Kind.KWDEFAULTS: "__kwdefaults__", Kind.CLOSURE: "__closure__", Kind.CALL: "result"}  # fmt: skip
+
 
 def name_of(node: Node, spot: Spot) -> str:
     """Return the shortest true name of a guarded place."""
@@ -39,7 +42,7 @@ def _generic_name(node: Node, kind: Kind, key: object) -> str:
         return f"{holder}[{shown}]"
     if kind is Kind.CELL:
         return f"variable of {holder}"
-    return f"{holder}.{getattr(key, '__name__', kind.value)}"
+    return f"{holder}.{getattr(key, '__name__', _OTHERS.get(kind, '?'))}"
 
 
 def _is_instance_dict(node: Node) -> bool:
