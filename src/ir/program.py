@@ -46,12 +46,13 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a non-zero err code of a step means: IndexError for `node`, found at `line`."""
+    """What a non-zero err code of a step means: an error for `node`, found at `line`."""
 
     code: int
     node: str
     message: str  # a format with {value}
     line: str
+    error: str = "IndexError"  # or RuntimeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class HostStep:
     attrs: tuple
     args: tuple[Any, ...]  # Ref, or a number
     arg_types: tuple[TensorType | None, ...]
-    outs: tuple[Ref, ...]
+    outs: tuple[Ref | None, ...]  # None: nobody reads it
     out_types: tuple[TensorType, ...]
     node: str = ""
     line: str = ""
@@ -132,4 +133,5 @@ class Program:
     outputs: tuple[int, ...]  # the buffer that holds each graph output (maybe an input: written in place)
     output_types: tuple[TensorType, ...]
     arena: int  # bytes
+    prelude: str = ""  # the text that stands before the kernels
     fusions: tuple[Fusion, ...] = field(default=())

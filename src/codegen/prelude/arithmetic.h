@@ -74,6 +74,5 @@ template <class T> TD T td_shl(T a, T n) {
 }
 
 template <class T> TD T td_shr(T a, T n) {
-  const T last = (T)(8 * sizeof(T) - 1);
-  return (T)(a >> ((unsigned long)n < 8 * sizeof(T) ? n : last));
+  return (unsigned long)n < 8 * sizeof(T) ? (T)(a >> n) : (T)(a < 0 ? -1 : 0);
 }

@@ -48,3 +48,14 @@ TD double td_pow_d(double x, double y) {
   v = (x < 0) & (a < __builtin_inf()) & !whole ? __builtin_nan("") : v;
   return odd ? td_copysign_d(v, x) : v;
 }
+
+// integers: wraps; a negative exponent gives the truncated quotient
+template <class T> TD T td_ipow(T a, T n) {
+  if (n < 0) return a == 1 ? (T)1 : a == (T)-1 ? (n & 1 ? a : (T)1) : (T)0;
+  T v = 1;
+  for (; n; n = (T)(n >> 1)) {
+    if (n & 1) v = (T)(v * a);
+    a = (T)(a * a);
+  }
+  return v;
+}

@@ -1,0 +1,168 @@
+"""Groups become steps over buffers: which values are stored, where, and for how long."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..ir.graph import Graph, Node
+from ..ir.program import (
+    Buffer,
+    Check,
+    CopyStep,
+    Fusion,
+    HostStep,
+    Kernel,
+    KernelStep,
+    Program,
+    Ref,
+)
+from .dots import Product, dot_step
+from .fuse import Group, is_partial
+from .hazards import can_overwrite
+from .lower import Lowered, Lowerer
+from .memory import arena_offsets
+from .prelude import cpp_prelude
+from .printing import extent_of, print_cpp
+from .schedule import grain
+from .views import Axes
+
+
+class Assembler:
+    """Builds a program from groups in execution order."""
+
+    def __init__(self, graph: Graph, groups: list[Group], products: dict[Node, Product],
+                 layouts: dict[Node, tuple], axes: Axes, donated: dict[int, int]):
+        self.graph, self.products, self.layouts, self.axes = graph, products, layouts, axes
+        self.groups = [g for g in groups if any(v is not None and v.type.numel for v in g.makes)]
+        self.place = {g: i for i, g in enumerate(self.groups)}
+        self.inputs = graph.placeholders
+        self.donated = {graph.outputs[k]: graph.placeholders[q] for k, q in donated.items()}
+        self.kernels: dict[str, int] = {}
+        self.texts: list[Kernel] = []
+        self.sources = {g: self._sources(g) for g in self.groups}
+        self.last_read: dict[Node, int] = {}
+        for g in self.groups:
+            for node in self.sources[g]:
+                self.last_read[node] = self.place[g]
+
+    def _sources(self, group: Group) -> list[Node]:
+        """What the group reads from memory."""
+        found: dict[Node, None] = {}
+        for stage in group.stages:
+            if stage.node in self.products:
+                product = self.products[stage.node]
+                found[product.a.base] = found[product.b.base] = None
+            else:
+                found.update(dict.fromkeys(n for n in stage.sources if n not in group.makes))
+        return list(found)
+
+    def program(self) -> Program:
+        stored = self._stored()
+        lowered = {g: Lowerer(g, stored, self.layouts, self.axes).lower() for g in self.groups if g.is_loop}
+        home, copies = self._homes(lowered)
+        refs, buffers, arena = self._buffers(stored, home)
+        steps: list = []
+        fusions: list[Fusion] = []
+        for group in self.groups:
+            fusions.append(self._fusion(group, len(steps), stored))
+            steps.append(self._step(group, lowered.get(group), home, refs))
+        for node, target in copies.items():
+            steps.append(CopyStep(refs[node], refs[target], node.type.nbytes, node.name))
+        outputs = tuple(refs[self.donated.get(o, o)].buffer for o in self.graph.outputs)
+        return Program(tuple(self.texts), tuple(steps), tuple(buffers), len(self.inputs), outputs,
+                       tuple(o.type for o in self.graph.outputs), arena, _prelude(self.texts), tuple(fusions))
+
+    # what is stored, and where ------------------------------------------------------------------
+    def _stored(self) -> set[Node]:
+        """Values that leave their kernel: outputs, and what other steps read."""
+        stored = set(self.graph.outputs)
+        for g in self.groups:
+            stored.update(self.sources[g])
+            stored.update(v for s in g.stages if not s.is_loop or is_partial(s) for v in s.values if v is not None)
+        return stored - set(self.inputs)
+
+    def _homes(self, lowered: dict[Group, Lowered]) -> tuple[dict[Node, Node], dict[Node, Node]]:
+        """(values written straight over an input, values copied over it at the end)."""
+        home: dict[Node, Node] = {}
+        copies: dict[Node, Node] = {}
+        maker = {v: g for g in self.groups for v in g.makes}
+        for node, target in self.donated.items():
+            group = maker.get(node)
+            if group is None:  # nothing to write
+                continue
+            at, last = self.place[group], self.last_read.get(target, -1)
+            safe = last < at or last == at and group in lowered and can_overwrite(lowered[group], node, target)
+            (home if safe else copies)[node] = target
+        return home, copies
+
+    def _buffers(self, stored: set[Node], home: dict) -> tuple[dict[Node, Ref], list[Buffer], int]:
+        buffers = [Buffer(p.type.nbytes, "input") for p in self.inputs]
+        refs = {p: Ref(i) for i, p in enumerate(self.inputs)}
+        fresh = [o for o in self.graph.outputs if o not in self.donated]
+        for node in fresh:
+            refs[node] = Ref(len(buffers))
+            buffers.append(Buffer(node.type.nbytes, "output"))
+        sizes, spans = {}, {}
+        end = len(self.groups)
+        for group in self.groups:
+            for node in group.makes:
+                if node in refs or node not in stored and node not in self.donated:
+                    continue
+                if node in home:
+                    refs[node] = refs[home[node]]
+                    continue
+                last = end if node in self.donated else self.last_read.get(node, self.place[group])
+                sizes[node], spans[node] = node.type.nbytes, (self.place[group], last)
+        offsets, arena = arena_offsets(sizes, spans)
+        for node, offset in offsets.items():
+            refs[node] = Ref(len(buffers))
+            buffers.append(Buffer(sizes[node], "temp", offset))
+        return refs, buffers, arena
+
+    # steps --------------------------------------------------------------------------------------
+    def _step(self, group: Group, lowered: Lowered | None, home: dict, refs: dict):
+        stage = group.stages[0]
+        node = stage.node
+        if node in self.products:
+            return dot_step(node, self.products[node], self.layouts, refs.__getitem__)
+        if lowered is None:
+            return self._host(stage, refs)
+        slots = lowered.slots
+        number = {n: i for i, n in enumerate(slots)}
+        alias = {number[n]: number[home[n]] for n in slots if n in home and home[n] in number}
+        nest = lowered.nest
+        printed = print_cpp(nest, grain(nest), alias)
+        checks = tuple(Check(k + 1, need.node.name, need.message, str(need.node.line or ""), need.error)
+                       for k, need in enumerate(lowered.needs))
+        return KernelStep(self._kernel(printed.kernel), tuple(refs[slots[s]] for s in printed.slots),
+                          printed.sizes, extent_of(nest), grain(nest), tuple(s.node.name for s in group.stages),
+                          checks)
+
+    def _kernel(self, kernel: Kernel) -> int:
+        found = self.kernels.get(kernel.text)
+        if found is None:
+            found = self.kernels[kernel.text] = len(self.texts)
+            self.texts.append(kernel)
+        return found
+
+    def _host(self, stage, refs: dict) -> HostStep:
+        node = stage.node
+        args = tuple(refs[a] if type(a) is Node else a for a in node.args)
+        types = tuple(a.type if type(a) is Node else None for a in node.args)
+        results = node.type if isinstance(node.type, tuple) else (node.type,)
+        outs = tuple(None if v is None else refs.get(v) for v in stage.values)
+        return HostStep(node.target.name, node.attrs, args, types, outs, results, node.name, str(node.line or ""))
+
+    def _fusion(self, group: Group, step: int, stored: set[Node]) -> Fusion:
+        read = sum(n.type.nbytes for n in self.sources[group])
+        written = sum(v.type.nbytes for v in group.makes if v in stored)
+        return Fusion(tuple(s.node.name for s in group.stages), step, read, written, group.reason)
+
+
+def _prelude(kernels: list[Kernel]) -> str:
+    return _prelude_of(frozenset().union(*(k.verbs for k in kernels)))
+
+
+@lru_cache(256)
+def _prelude_of(verbs: frozenset) -> str:
+    return cpp_prelude(set(verbs))

@@ -1,0 +1,55 @@
+"""Graph to program: realize, fuse, lower, print, place in memory."""
+
+from __future__ import annotations
+
+from ..ir.graph import Graph, Node
+from ..ir.program import Program
+from ..ir.type import contiguous_strides
+from .assemble import Assembler
+from .dots import Product, plan_dots
+from .fuse import fuse
+from .loops import Table
+from .prepare import prepare
+from .realize import realize
+from .stages import make_stages
+from .views import Axes
+
+
+def generate(
+    graph: Graph,
+    *,
+    donated: dict[int, int] | None = None,
+    layouts: tuple[tuple[int, ...] | None, ...] | None = None,
+) -> Program:
+    """The program of a graph.
+
+    `donated` maps an output's number to the placeholder over whose memory it is written; `layouts` gives
+    placeholders' strides in elements, None for contiguous ones.
+    """
+    strides = _given(graph, layouts)
+    graph = prepare(graph, strides)
+    donated = donated or {}
+    for k, q in donated.items():
+        if graph.placeholders[q] in strides:
+            strides[graph.outputs[k]] = strides[graph.placeholders[q]]
+    axes = Axes()
+    users = graph.users()
+    products = plan_dots(graph, users, axes, strides)
+    realized = realize(graph, users, _operands(products))
+    stages = make_stages(graph, realized, products, axes, Table())
+    groups = fuse(stages, axes)
+    return Assembler(graph, groups, products, strides, axes, donated).program()
+
+
+def _given(graph: Graph, layouts) -> dict[Node, tuple[int, ...]]:
+    """The strides of placeholders that are not contiguous."""
+    found = {}
+    for node, strides in zip(graph.placeholders, layouts or (), strict=False):
+        if strides is not None and tuple(strides) != contiguous_strides(node.type.shape):
+            found[node] = tuple(strides)
+    return found
+
+
+def _operands(products: dict[Node, Product]) -> dict[Node, str]:
+    """The values that products read from memory."""
+    return {o.base: "an operand of a product" for p in products.values() for o in (p.a, p.b)}

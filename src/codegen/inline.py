@@ -1,0 +1,218 @@
+"""Evaluates graph nodes at an index: movement becomes index arithmetic, elementwise ops become exprs.
+
+`Inliner.at(node, index)` is the expr of one element. A node that has memory (or will have) is a load;
+what is not realized is inlined, whatever its kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir.dtype import DType, bool_, int64
+from ..ir.graph import Node
+from ..ir.op import Kind
+from ..ir.ops.gather import At
+from ..ir.scalar import COMPARE, Scalar
+from .index import Ix, Read, index_of
+from .loops import Expr, Table, constant
+
+_COMPARE = frozenset(COMPARE)
+_HAS_ZERO = frozenset(["floordiv", "mod", "fmod", "div"])
+
+
+class Emitter(Scalar):
+    """The scalar protocol over exprs; numbers take the dtype of the other operands."""
+
+    def __init__(self, table: Table, check_zero):
+        self.table = table
+        self.check_zero = check_zero
+
+    def verb(self, name: str, args: tuple) -> Expr:
+        like = _like(name, args)
+        exprs = tuple(a if type(a) is Expr else constant(self.table, a, bool_ if i == 0 and name == "select"
+                                                         else like) for i, a in enumerate(args))
+        if name in _HAS_ZERO and like.kind in "uib":
+            self.check_zero(exprs[1])
+        if name == "select" and exprs[0].kind == "const":
+            return exprs[1] if exprs[0].data.value else exprs[2]
+        dtype = bool_ if name in _COMPARE else like
+        return self.table.make("call", dtype, name, exprs)
+
+    def const(self, value, like) -> Expr:
+        return constant(self.table, value, like.dtype)
+
+    def constant(self, value, dtype: DType) -> Expr:
+        return constant(self.table, value, dtype)
+
+    def index(self, index, dtype: DType) -> Expr:
+        """An index as a number; floats convert from int64."""
+        if type(index) is int:
+            return constant(self.table, index, dtype)
+        expr = self.table.make("index", int64, index, (), (index,))
+        return self.convert(expr, dtype)
+
+    def convert(self, x, dtype: DType) -> Expr:
+        if type(x) is not Expr:
+            return constant(self.table, x, dtype)
+        if x.dtype is dtype:
+            return x
+        if x.kind == "const" and x.dtype.itemsize > 2 and dtype.itemsize > 2 and dtype.kind == x.dtype.kind == "f":
+            return constant(self.table, _rounded(x.data.value, x.dtype), dtype)
+        return self.table.make("call", dtype, "convert", (x,))
+
+    def dtype(self, x) -> DType | None:
+        return x.dtype if type(x) is Expr else None
+
+    def value(self, x):
+        """The Python number of a constant, or None."""
+        if type(x) is not Expr:
+            return x
+        return x.data.value if x.kind == "const" else None
+
+
+def _rounded(value: float, dtype: DType) -> float:
+    return float(dtype.np.type(value))
+
+
+def _like(name: str, args: tuple) -> DType:
+    """The dtype of a verb's operands: that of its first expr (a select's condition aside)."""
+    for a in args[1:] if name == "select" else args:
+        if type(a) is Expr:
+            return a.dtype
+    raise TypeError(f"the verb {name} needs an expr among its operands, got {args}")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A check: an error of type `error` with `message` about `value` where `bad` holds."""
+
+    bad: Expr
+    value: Expr
+    node: Node
+    message: str
+    error: str
+
+
+class Inliner:
+    """Exprs of nodes at indices; `is_realized` tells which nodes are loaded. One per stage."""
+
+    def __init__(self, table: Table, is_realized):
+        self.table, self.is_realized = table, is_realized
+        self.made: dict[tuple, Expr] = {}
+        self.checks: list[Need] = []  # what the exprs made so far rely on
+        self.emitter = Emitter(table, self._check_zero)
+        self.mask: Expr | None = None
+        self.node: Node | None = None
+
+    def at(self, node: Node, index: tuple, mask: Expr | None = None) -> Expr:
+        key = (node, index, mask)
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = self._evaluate(node, index, mask)
+        return found
+
+    def define(self, node: Node, index: tuple) -> Expr:
+        """The expr that computes a node, realized or not."""
+        return self._compute(node, index, None)
+
+    def load(self, node: Node, index: tuple, mask: Expr | None = None) -> Expr:
+        return self.table.make("load", node.type.dtype, (node, index), () if mask is None else (mask,), index)
+
+    def _evaluate(self, node: Node, index: tuple, mask: Expr | None) -> Expr:
+        if self.is_realized(node):
+            return self.load(node, index, mask)
+        return self._compute(node, index, mask)
+
+    def _compute(self, node: Node, index: tuple, mask: Expr | None) -> Expr:
+        op = node.target
+        kind = op.kind
+        if kind is Kind.ELEMENTWISE:
+            args = [self.at(a, index, mask) if type(a) is Node else a for a in node.args]
+            self.mask, self.node = mask, node
+            out = op.emit(self.emitter, *args, **dict(node.attrs))
+            return out if type(out) is Expr else constant(self.table, out, node.type.dtype)
+        if kind is Kind.MOVE:
+            return self._move(node, index, mask)
+        if kind is Kind.CREATE or kind is Kind.RANDOM:
+            args = [self.at(a, (), mask) if type(a) is Node else a for a in node.args]
+            return op.emit(self.emitter, index, *args, **dict(node.attrs))
+        if kind is Kind.GATHER:
+            return self._gather(node, index, mask)
+        raise TypeError(f"%{node.name} of kind {kind.value} cannot be inlined")
+
+    # movement: pieces tried in order ------------------------------------------------------------
+    def _move(self, node: Node, index: tuple, mask: Expr | None) -> Expr:
+        shapes = [a.type.shape for a in node.args]
+        pieces = node.target.emit(index, shapes, **dict(node.attrs))
+        if len(pieces) == 1 and not pieces[0].conditions:
+            return self.at(node.args[pieces[0].operand], pieces[0].index, mask)
+        return self._pieces(node, pieces, mask)
+
+    def _pieces(self, node: Node, pieces: tuple, mask: Expr | None) -> Expr:
+        piece = pieces[0]
+        inside = self._within(piece.conditions)
+        if inside is False:
+            return self._pieces(node, pieces[1:], mask)
+        if inside is True or len(pieces) == 1:
+            return self._piece(node, piece, mask)
+        here = self._piece(node, piece, inside if mask is None else self._and(mask, inside))
+        outside = self.table.make("call", bool_, "not_", (inside,))
+        other = self._pieces(node, pieces[1:], outside if mask is None else self._and(mask, outside))
+        if here is other:
+            return here
+        return self.table.make("call", node.type.dtype, "select", (inside, here, other))
+
+    def _piece(self, node: Node, piece, mask: Expr | None) -> Expr:
+        if piece.operand is None:
+            return constant(self.table, piece.fill, node.type.dtype)
+        return self.at(node.args[piece.operand], piece.index, mask)
+
+    def _within(self, conditions: tuple) -> Expr | bool:
+        """All conditions as one bool expr, or True or False where ranges decide."""
+        whole: Expr | None = None
+        for ix, low, high in conditions:
+            lo, hi = (ix, ix) if type(ix) is int else (ix.lo, ix.hi)
+            if hi < low or lo >= high:
+                return False
+            if lo >= low and hi < high:
+                continue
+            data = (ix, low if lo < low else None, high if hi >= high else None)
+            part = self.table.make("within", bool_, data, (), (ix,))
+            whole = part if whole is None else self._and(whole, part)
+        return True if whole is None else whole
+
+    def _and(self, a: Expr, b: Expr) -> Expr:
+        return a if a is b else self.table.make("call", bool_, "and_", (a, b))
+
+    # reads at places found in data --------------------------------------------------------------
+    def _gather(self, node: Node, index: tuple, mask: Expr | None) -> Expr:
+        shapes = [a.type.shape for a in node.args]
+        places = node.target.emit(index, shapes, **dict(node.attrs))
+        return self.at(node.args[0], self.places(node, places, shapes[0], mask), mask)
+
+    def places(self, node: Node, places: tuple, shape: tuple, mask: Expr | None) -> tuple:
+        """Index entries; each At becomes a checked read."""
+        return tuple(self._place(node, p, n, d, mask) if type(p) is At else p
+                     for d, (p, n) in enumerate(zip(places, shape, strict=True)))
+
+    def _place(self, node: Node, at: At, size: int, dim: int, mask: Expr | None) -> Ix | int:
+        value = self.at(node.args[at.operand], at.index, mask)
+        value = self.emitter.convert(value, int64)
+        if value.kind == "const" and 0 <= value.data.value < size:
+            return value.data.value
+        if value.kind == "index" and value.data.lo >= 0 and value.data.hi < size:
+            return value.data
+        bad = self.table.make("outside", bool_, size, (value,))
+        if mask is not None:
+            bad = self._and(mask, bad)
+        message = f"index {{value}} is out of bounds for dimension {dim} with size {size}"
+        self.checks.append(Need(bad, value, node, message, "IndexError"))
+        return index_of(Read(value, size))
+
+    def _check_zero(self, divisor: Expr) -> None:
+        if divisor.kind == "const" and divisor.data.value != 0:
+            return
+        bad = self.table.make("call", bool_, "eq", (divisor, constant(self.table, 0, divisor.dtype)))
+        if self.mask is not None:
+            bad = self._and(self.mask, bad)
+        self.checks.append(Need(bad, bad, self.node, "ZeroDivisionError", "RuntimeError"))

@@ -1,0 +1,69 @@
+"""The text of a kernel and what its launch needs, from a nest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2s
+from math import prod
+
+from ..ir.program import Kernel
+from .cpp import BLOCK, Printer
+from .cpp_forms import FlatForm, InnerForm, RowsForm
+from .loops import Expr, Nest
+
+_FORMS = {"inner": InnerForm, "rows": RowsForm, "flat": FlatForm}
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A kernel, its slots in the order of its pointers, and its integer parameters."""
+
+    kernel: Kernel
+    slots: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def extent_of(nest: Nest) -> int:
+    """How many units a kernel's range has: points, rows, or blocks of rows."""
+    if nest.lanes == "flat":
+        return prod(v.extent for v in nest.inner)
+    if nest.lanes == "rows":
+        return prod(v.extent for v in nest.rows[:-1]) * -(-nest.rows[-1].extent // BLOCK)
+    return prod(v.extent for v in nest.rows)
+
+
+def print_cpp(nest: Nest, grain: int, alias: dict[int, int]) -> Printed:
+    """The C++ kernel of a nest; slots that `alias` maps to others are written over them."""
+    printer: Printer = _FORMS[nest.lanes](nest, alias)
+    _uniform(printer)
+    printer.write()
+    names = printer.names
+    head = "\n".join("  " + line for line in names.declarations())
+    body = f"{head}\n" + "\n".join(printer.lines) + "\n}\n"
+    symbol = "k" + blake2s(body.encode(), digest_size=8).hexdigest()
+    signature = f'extern "C" void {symbol}(void *const *p, const long *n, long begin, long end, long *err) {{\n'
+    special = {"grain": grain, "extent": extent_of(nest)}
+    sizes = tuple(special[v] if type(v) is str else v for v in names.sizes)
+    kernel = Kernel(symbol, signature + body, frozenset(names.verbs))
+    return Printed(kernel, tuple(names.pointers), sizes)
+
+
+def _uniform(printer: Printer) -> None:
+    """Values that no loop changes are computed first."""
+    roots: list[Expr] = []
+    for step in printer.nest.passes:
+        roots += [e for f in step.folds for e in f.element]
+        roots += [s.value for s in (*step.stores, *step.row_stores)]
+        roots += [c.bad for c in (*step.checks, *step.row_checks)]
+    seen: set[Expr] = set()
+    stack = list(reversed(roots))
+    while stack:
+        e = stack.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        if not e.vars and not e.folds:
+            if e.kind != "const":
+                printer.name(e)
+        else:
+            stack += reversed(printer._operands(e))
