@@ -19,7 +19,13 @@ from dataclasses import dataclass
 from .cache import Cache, digest, open_cache
 from .compiler import Outcome, Unit, compile_units, side_by_side
 from .errors import BrokenCompilerError, BuildError, NoCompilerError
-from .toolchain import Toolchain, find_toolchain, flags_for, kernel_link_flags
+from .toolchain import (
+    Toolchain,
+    find_toolchain,
+    flags_for,
+    kernel_link_flags,
+    library_link_flags,
+)
 
 UNIT_SIZE = 60_000  # characters of kernel text that one unit may hold, more or less
 
@@ -67,7 +73,7 @@ def build(
     kernel that does not compile carries its `error`; the others are built all the same. Raises
     NoCompilerError and BrokenCompilerError where nothing can be built at all.
     """
-    order = _make_order(prelude, tuple(flags))
+    order = _make_order(prelude, tuple(flags), kernel_link_flags)
     wanted = [_Kernel(_key(order, symbol, text), symbol, text) for symbol, text in kernels]
     found = _look_up(order, wanted)
     missing = list({k.key: k for k in wanted if k.key not in found}.values())
@@ -86,7 +92,6 @@ class Library:
 
     text: str
     flags: tuple[str, ...] = ()
-    link: tuple[str, ...] = ()
 
 
 def compile_library(library: Library) -> str:
@@ -99,7 +104,7 @@ def compile_libraries(libraries: Sequence[Library]) -> list[str]:
 
     Raises BuildError where one does not compile.
     """
-    orders = [_make_order("", library.flags, library.link) for library in libraries]
+    orders = [_make_order("", library.flags, library_link_flags) for library in libraries]
     keys = [
         digest("library", library.text, *_identity(order))
         for library, order in zip(libraries, orders, strict=True)
@@ -129,15 +134,14 @@ def _compile_missing(libraries: Sequence[Library], orders: list[_Order], keys: l
             raise _failure(orders[0], keys[index], name, libraries[index].text, outcome.log)
 
 
-def _make_order(prelude: str, flags: tuple[str, ...], link: tuple[str, ...] | None = None) -> _Order:
+def _make_order(prelude: str, flags: tuple[str, ...], link: Callable[[Toolchain], tuple[str, ...]]) -> _Order:
     toolchain = find_toolchain()
     if toolchain is None:
         raise NoCompilerError(
             "no C++ compiler was found: g++ and clang++ are not on PATH, and the package ziglang "
             "is not installed; install one (pip install treadle[cc]) or set TREADLE_CXX"
         )
-    links = kernel_link_flags(toolchain) if link is None else link
-    return _Order(toolchain, open_cache(), prelude, (*flags_for(toolchain), *flags), links)
+    return _Order(toolchain, open_cache(), prelude, (*flags_for(toolchain), *flags), link(toolchain))
 
 
 def _identity(order: _Order) -> tuple[str, ...]:

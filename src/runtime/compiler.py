@@ -98,7 +98,7 @@ def _start(toolchain: Toolchain, unit: Unit, index: int, workspace: Path) -> _Jo
                 stdout=output,
                 stderr=output,
                 cwd=workspace,
-                env={**os.environ, "TMPDIR": str(workspace), "LC_ALL": "C"},
+                env=_environment(workspace),
                 start_new_session=True,  # its own group: one signal reaches cc1plus, as and ld
             )
     except OSError as error:
@@ -106,6 +106,13 @@ def _start(toolchain: Toolchain, unit: Unit, index: int, workspace: Path) -> _Jo
     _running.append(process)
     limit = LIMIT if toolchain.version else LIMIT_UNKNOWN
     return _Job(index, process, time.monotonic() + limit, source)
+
+
+def _environment(workspace: Path) -> dict[str, str]:
+    environment = {**os.environ, "TMPDIR": str(workspace), "LC_ALL": "C"}
+    if "HOME" not in environment:  # zig wants a place for what it builds once
+        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(workspace))
+    return environment
 
 
 def _wait_for_some(jobs: list[_Job]) -> list[_Job]:

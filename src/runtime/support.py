@@ -61,7 +61,7 @@ def core() -> Core:
 
 
 def _core_library() -> Library:
-    return Library(_text(CORE), link=_links())
+    return Library(_text(CORE))
 
 
 @cache
@@ -107,7 +107,7 @@ def _gemm_library(dtype: str, *more: str) -> Library:
     """The product of one dtype. Fused multiply-adds are its nature; -O3 takes twice as long."""
     real, integer = REALS[dtype]
     flags = ("-O2", "-ffp-contract=fast", f"-DTD_REAL={real}", f"-DTD_INTEGER={integer}")
-    return Library(_text(GEMM), (*flags, *more), _links())
+    return Library(_text(GEMM), (*flags, *more))
 
 
 @cache
@@ -121,12 +121,6 @@ def _gemm(dtype: str) -> int:
 
 def _text(names: tuple[str, ...]) -> str:
     return "\n".join((NATIVE / name).read_text(encoding="utf-8") for name in names)
-
-
-def _links() -> tuple[str, ...]:
-    if sys.platform == "darwin":
-        return ("-undefined", "dynamic_lookup")
-    return ("-pthread",)
 
 
 _threads: list[int] = []  # what set_num_threads was told last; it may come before the library

@@ -143,10 +143,22 @@ def flags_for(toolchain: Toolchain) -> tuple[str, ...]:
 
 
 def kernel_link_flags(toolchain: Toolchain) -> tuple[str, ...]:
-    """Returns what a kernel is linked with: with GCC, start files and libstdc++ left out.
+    """Returns what a kernel is linked with: no C++ library, and with GCC no start files either.
 
     They double the time a small kernel takes to build, and no kernel uses them.
     """
     if toolchain.kind == "gcc" and sys.platform == "linux":
         return ("-nostdlib", "-lm", "-lc", "-lgcc")
-    return ("-lm",)
+    return ("-nostdlib++", "-lm")
+
+
+def library_link_flags(toolchain: Toolchain) -> tuple[str, ...]:
+    """Returns what the support library is linked with: threads, but no C++ library.
+
+    Building that library is what makes zig's first compilation take a minute.
+    """
+    if sys.platform == "darwin":
+        return ("-undefined", "dynamic_lookup")
+    if toolchain.kind == "gcc":
+        return ("-nodefaultlibs", "-lpthread", "-lm", "-lc", "-lgcc")
+    return ("-nostdlib++", "-pthread", "-lm")

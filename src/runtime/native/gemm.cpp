@@ -340,6 +340,7 @@ extern "C" {
 void td_gemm_init(ParallelFor run, Threads count) {
     parallel_for = run;
     threads = count;
+    pthread_key_create(&scratch_key, free_scratch);
 }
 
 void td_gemm_run(const td_gemm_args *args, const void *a, const void *b, void *c) {

@@ -1,5 +1,6 @@
 // Vectors of one element type, TD_REAL, as the compiler itself offers them (no intrinsics), the
 // sizes of tiles and blocks that suit them, and scratch memory. Read before tile.cpp and gemm.cpp.
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,13 +77,19 @@ template <> inline void exchange_all<0>(vec *) {}
 // --- scratch memory of this thread ---------------------------------------------------------------
 
 struct Scratch {
-    void *memory[3] = {};
-    long size[3] = {};
-    ~Scratch() {
-        for (void *m : memory) free(m);
-    }
+    void *memory[3];
+    long size[3];
 };
 thread_local Scratch scratch;
+pthread_key_t scratch_key;  // its destructor runs at a thread's end, and needs no C++ library
+
+void free_scratch(void *) {
+    for (int use = 0; use < 3; use++) {
+        free(scratch.memory[use]);
+        scratch.memory[use] = nullptr;
+        scratch.size[use] = 0;
+    }
+}
 
 enum { FOR_B, FOR_A, FOR_TAIL };
 
@@ -94,6 +101,7 @@ T *scratch_for(int use, long elements) {
     scratch.size[use] = 0;
     bytes = round_up(bytes, bytes < (1 << 20) ? 1 << 12 : 1 << 21);
     long align = bytes < (1 << 20) ? 64 : 1 << 21;
+    pthread_setspecific(scratch_key, &scratch);
     if (posix_memalign(&scratch.memory[use], align, bytes) != 0) abort();
 #ifdef __linux__
     if (align > 64) madvise(scratch.memory[use], bytes, MADV_HUGEPAGE);
