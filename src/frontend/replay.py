@@ -30,7 +30,6 @@ class Replay:
         self._addresses = [0] * len(self.sources)
         self._held = [(k, s) for k, s in enumerate(self.sources) if s.kind == "held"]
         self._moving = [(k, s) for k, s in enumerate(self.sources) if s.kind != "held"]
-        self._fresh_types = [executable.output_types[k] for k in range(captured.fresh)]
 
     def valid(self) -> bool:
         """Whether held tensors live, have their type and layout, and `.grad`s are there as before."""

@@ -8,7 +8,7 @@ from .watch import Hooks, Watch, compile_guards
 
 
 def _is_framework_file(name: str) -> bool:
-    return name.startswith(PACKAGE)
+    return name.startswith((PACKAGE, "<frozen "))
 
 
 def _is_value(obj) -> bool:
