@@ -5,42 +5,35 @@ check), and a `LazyReason` for each thing that a replay without Python could not
 Framework code is not watched; it declares what it reads itself by the `declare_*` functions.
 """
 
+from .build import compile_guards
 from .declare import (
-    declare_attr as declare_attr,
+    declare_attr,
+    declare_content,
+    declare_elements,
+    declare_item,
+    declare_lazy,
+    declare_store,
+    suspended,
 )
-from .declare import (
-    declare_content as declare_content,
-)
-from .declare import (
-    declare_item as declare_item,
-)
-from .declare import (
-    declare_lazy as declare_lazy,
-)
-from .declare import (
-    declare_store as declare_store,
-)
-from .declare import (
-    suspended as suspended,
-)
-from .guardset import GuardSet as GuardSet
-from .guardset import compile_guards as compile_guards
-from .records import (
-    ABSENT as ABSENT,
-)
-from .records import (
-    Guard as Guard,
-)
-from .records import (
-    Hooks as Hooks,
-)
-from .records import (
-    Kind as Kind,
-)
-from .records import (
-    LazyReason as LazyReason,
-)
-from .records import (
-    Where as Where,
-)
-from .watch import Watch as Watch
+from .guardset import GuardSet
+from .records import ABSENT, Guard, Hooks, Kind, LazyReason, Where
+from .watch import Watch
+
+__all__ = [
+    "ABSENT",
+    "Guard",
+    "GuardSet",
+    "Hooks",
+    "Kind",
+    "LazyReason",
+    "Watch",
+    "Where",
+    "compile_guards",
+    "declare_attr",
+    "declare_content",
+    "declare_elements",
+    "declare_item",
+    "declare_lazy",
+    "declare_store",
+    "suspended",
+]

@@ -7,7 +7,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from .attribute import read_attribute
-from .operate import deep_content, item
+from .operate import content, deep_content, item
 from .places import instance_dict
 from .record import Record
 
@@ -34,6 +34,12 @@ def declare_content(container: object) -> None:
     """Note that the framework read all of a list, dict or set, with the containers inside."""
     if active:
         _note(deep_content, container)
+
+
+def declare_elements(container: object) -> None:
+    """Note that the framework read the elements of a list, dict or set, not what is inside them."""
+    if active:
+        _note(content, container)
 
 
 def declare_store(obj: object, name: str) -> None:

@@ -8,15 +8,13 @@ checked exactly and the word is wanted anew. A node whose words change all the t
 none on this Python, is checked exactly at every call.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from itertools import count
 from threading import Lock
 
-from .layout import HeapLayout, heap_layout
-from .node import Anchor, Node, Spot
-from .places import describe, is_primitive
-from .records import Guard, Kind
-from .seal import is_anchored
+from .layout import HeapLayout
+from .node import Node
+from .places import describe
 from .wording import name_of
 from .wordplan import lay_out, measure, plan_words
 from .words import Words, word_at
@@ -183,53 +181,3 @@ def _grows_volatile(node: Node, now: int) -> bool:
     for one in node.below():
         one.exact = True
     return True
-
-
-# From guards to nodes -----------------------------------------------------------------------------
-
-
-def compile_guards(guards: Iterable[Guard], exact: bool = False) -> GuardSet:
-    """Return the check of these guards; with `exact`, one that looks at no memory words.
-
-    Let go of the guards afterwards: they keep alive what the returned set holds weakly.
-    """
-    guards = list(guards)
-    nodes: dict[int, Node] = {}
-    hanging: dict[int, list[Anchor]] = {}
-    order: dict[int, int] = {}
-    for guard in guards:
-        node = nodes.get(id(guard.holder))
-        if node is None:
-            node = nodes[id(guard.holder)] = Node(guard.holder)
-            order[id(guard.holder)] = len(order)
-        spot = Spot(node, guard, describe(guard.expected))
-        node.spots.append(spot)
-        for container, element, path in _containers(guard):
-            hanging.setdefault(id(container), []).append(Anchor(node, spot, element, path))
-    for address, node in nodes.items():
-        anchors = hanging.get(address, ()) if node.weak is None else ()
-        # Found later than the container, it may itself hang in it: rather keep it alive then.
-        if anchors and all(order[one.node.address] < order[address] for one in anchors):
-            node.hang(list(anchors))
-    return GuardSet(list(nodes.values()), None if exact else heap_layout())
-
-
-def _containers(guard: Guard) -> Iterator[tuple[object, tuple | None, tuple[int, ...]]]:
-    """Yield (container, element of the guard's content it is, path through tuples)."""
-    if guard.kind is not Kind.CONTENT:
-        yield from ((found, None, path) for found, path in _inside(guard.expected, ()))
-    elif isinstance(guard.holder, dict):
-        for key, value in dict.items(guard.holder):
-            if is_primitive(key):
-                yield from ((found, (Kind.ITEM, key), path) for found, path in _inside(value, ()))
-    elif type(guard.holder) is list:
-        for index, value in enumerate(guard.expected):  # type: ignore[arg-type]
-            yield from ((found, (Kind.INDEX, index), path) for found, path in _inside(value, ()))
-
-
-def _inside(value: object, path: tuple[int, ...]) -> Iterator[tuple[object, tuple[int, ...]]]:
-    if type(value) is tuple:
-        for index, part in enumerate(value):
-            yield from _inside(part, (*path, index))
-    elif is_anchored(value):
-        yield value, path

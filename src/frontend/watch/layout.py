@@ -6,6 +6,7 @@ self-test fails, gets no watching at all: the caller then treats every function 
 
 import ctypes
 import sys
+from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FrameType
@@ -27,6 +28,7 @@ class HeapLayout:
 
     type: int  # PyObject.ob_type
     dict_version: int  # PyDictObject.ma_version_tag, 8 bytes, unique in the process
+    dict_order: int  # PyODictObject.od_state, changed also by what leaves the version alone
     type_version: int  # PyTypeObject.tp_version_tag, 4 bytes, 0 when not assigned
     managed_dict: int  # from an instance to its dict pointer, where the type keeps it in front
     cell: int  # PyCellObject.ob_ref
@@ -36,7 +38,7 @@ class HeapLayout:
 FRAMES: dict[tuple[int, int], FrameLayout] = {(3, 11): FrameLayout(24, 0, 64, 72)}
 # 3.12 and later keep watcher bits in the version word, so they have no row here: exact checks.
 HEAPS: dict[tuple[int, int], HeapLayout] = {
-    (3, 11): HeapLayout(8, 24, 384, -24, 16, (48, 56, 64)),
+    (3, 11): HeapLayout(8, 24, 88, 384, -24, 16, (48, 56, 64)),
 }
 
 GETATTRO = 144  # PyTypeObject.tp_getattro, in every version
@@ -157,6 +159,10 @@ def _heap_reads_right(layout: HeapLayout) -> bool:
     versions = [_word(id(table) + layout.dict_version)]
     table["a"] = 2
     versions.append(_word(id(table) + layout.dict_version))
+    ordered = OrderedDict(a=1, b=2)
+    orders = [_word(id(ordered) + layout.dict_order)]
+    ordered.move_to_end("a")
+    orders.append(_word(id(ordered) + layout.dict_order))
     tags = []
     for value in (1, 2):
         _Probe.value = value
@@ -167,6 +173,7 @@ def _heap_reads_right(layout: HeapLayout) -> bool:
     return (
         _word(id(instance) + layout.type) == id(_Probe)
         and versions[0] < versions[1] < versions[0] + 2**20
+        and orders[0] < orders[1] < orders[0] + 8
         and 0 < tags[0] < tags[1]
         and managed
         and _word(id(instance) + layout.managed_dict) == id(owned)

@@ -43,9 +43,10 @@ def _entries(node: Node, holder: object, spot: Spot, layout: HeapLayout) -> list
     if kind is Kind.CLOSURE:
         return []
     if kind in _OF_DICT and isinstance(holder, dict):
+        words: list[Entry] = [(level, "Q", start + layout.dict_version, Value.VERSION)]
         if ordered_dict(holder) and kind is Kind.CONTENT:
-            return None
-        return [(level, "Q", start + layout.dict_version, Value.VERSION)]
+            words.append((level, "Q", start + layout.dict_order, Value.VERSION))
+        return words
     if kind in _OF_LIST and type(holder) is list:
         return _list_entries(node, holder, spot, layout)
     if kind is Kind.CLASS and isinstance(holder, type):

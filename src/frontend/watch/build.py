@@ -1,0 +1,121 @@
+"""From the guards of one recording call to the nodes of a GuardSet, each after what it hangs in."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from .guardset import GuardSet
+from .layout import heap_layout
+from .node import Anchor, Node, Spot
+from .places import describe, is_primitive
+from .records import Guard, Kind
+from .seal import is_anchored
+
+Found = tuple[object, tuple | None, tuple[int, ...]]  # container, element it is, path inside tuples
+
+
+def compile_guards(guards: Iterable[Guard], exact: bool = False) -> GuardSet:
+    """Return the check of these guards; with `exact`, one that looks at no memory words.
+
+    Let go of the guards afterwards: they keep alive what the returned set holds weakly.
+    """
+    guards = list(guards)
+    draft = _Draft()
+    for guard in guards + _adoptions(guards):
+        draft.add(guard)
+    return GuardSet(draft.order(), None if exact else heap_layout())
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The nodes being made, and where each container was seen hanging."""
+
+    nodes: dict[int, Node] = field(default_factory=dict)
+    hanging: dict[int, list[Anchor]] = field(default_factory=dict)
+
+    def add(self, guard: Guard) -> None:
+        address = id(guard.holder)
+        node = self.nodes.get(address)
+        if node is None:
+            node = self.nodes[address] = Node(guard.holder)
+        spot = Spot(node, guard, describe(guard.expected))
+        node.spots.append(spot)
+        for container, element, path in _containers(guard):
+            self.hanging.setdefault(id(container), []).append(Anchor(node, spot, element, path))
+
+    def order(self) -> list[Node]:
+        """Hang every container in its anchors and return all nodes, each after those it hangs in.
+
+        Containers that hang in one another in a circle are kept alive instead.
+        """
+        anchors = {
+            address: self.hanging.get(address, []) if node.weak is None else []
+            for address, node in self.nodes.items()
+        }
+        waiting = {address: {a.node.address for a in some} for address, some in anchors.items()}
+        below: dict[int, list[int]] = {}
+        for address, above in waiting.items():
+            for parent in above:
+                below.setdefault(parent, []).append(address)
+        ready = deque(address for address, above in waiting.items() if not above)
+        ordered: list[Node] = []
+        while waiting:
+            if not ready:
+                stuck = next(iter(waiting))
+                anchors[stuck] = []
+                ready.append(stuck)
+            address = ready.popleft()
+            if waiting.pop(address, None) is None:
+                continue
+            if anchors[address]:
+                self.nodes[address].hang(anchors[address])
+            ordered.append(self.nodes[address])
+            for child in below.get(address, ()):
+                if child in waiting:
+                    waiting[child].discard(address)
+                    if not waiting[child]:
+                        ready.append(child)
+        return ordered
+
+
+def _containers(guard: Guard) -> Iterator[Found]:
+    """Yield the containers in what a guard expects."""
+    if guard.kind is not Kind.CONTENT:
+        yield from ((found, None, path) for found, path in _inside(guard.expected, ()))
+    elif isinstance(guard.holder, dict):
+        for key, value in dict.items(guard.holder):
+            if is_primitive(key):
+                yield from ((found, (Kind.ITEM, key), path) for found, path in _inside(value, ()))
+    elif type(guard.holder) is list:
+        for index, value in enumerate(guard.expected):  # type: ignore[arg-type]
+            yield from ((found, (Kind.INDEX, index), path) for found, path in _inside(value, ()))
+
+
+def _inside(value: object, path: tuple[int, ...]) -> Iterator[tuple[object, tuple[int, ...]]]:
+    if type(value) is tuple:
+        for index, part in enumerate(value):
+            yield from _inside(part, (*path, index))
+    elif is_anchored(value):
+        yield value, path
+
+
+def _adoptions(guards: list[Guard]) -> list[Guard]:
+    """Return guards that say where containers hang of which it was not said.
+
+    A framework declares that it read `_parameters`, and not that this is an attribute of a module.
+    Kept alive, the dict would keep alive its parameters; so look for it in the guarded dicts.
+    """
+    said = {id(found) for guard in guards for found, _, _ in _containers(guard)}
+    orphans = {
+        id(guard.holder): guard
+        for guard in guards
+        if id(guard.holder) not in said and is_anchored(guard.holder)
+    }
+    adopted: list[Guard] = []
+    dicts = {id(guard.holder): guard.holder for guard in guards if isinstance(guard.holder, dict)}
+    for holder in dicts.values():
+        for key, value in dict.items(holder):
+            orphan = orphans.get(id(value))
+            if orphan is not None and orphan.holder is not holder and is_primitive(key):
+                adopted.append(Guard(Kind.ITEM, holder, key, value, orphan.where))
+    return adopted
