@@ -236,6 +236,7 @@ S2 = ((ROOT2 - 1) / (ROOT2 + 1)) ** 2 * mp.mpf("1.0001")
 
 FITS: dict[str, Fit] = {
     "exp_f": Fit(exp_tail, -LN2 / 2 * 1.001, LN2 / 2 * 1.001, 5, lambda r: r * r / mp.exp(r), F),
+    "exp_short_f": Fit(exp_tail, -LN2 / 2 * 1.001, LN2 / 2 * 1.001, 4, lambda r: r * r / mp.exp(r), F),
     "exp_d": Fit(exp_tail, -LN2 / 2 * 1.001, LN2 / 2 * 1.001, 10, lambda r: r * r / mp.exp(r), D),
     "exp_fd": Fit(exp_tail, -LN2 / 2 * 1.001, LN2 / 2 * 1.001, 6, lambda r: r * r / mp.exp(r), D),
     "log_f": Fit(log_tail, 1 / ROOT2 - 1, ROOT2 - 1, 9, lambda f: f**3 / mp.log1p(f), F),
@@ -246,8 +247,8 @@ FITS: dict[str, Fit] = {
     "cos_fd": Fit(cos_tail, 0, QUARTER**2, 4, lambda z: z * z, D),
     "sin_d": Fit(sin_tail, 0, QUARTER**2, 6, lambda z: z, D),
     "cos_d": Fit(cos_tail, 0, QUARTER**2, 6, lambda z: z * z, D),
-    "erf_small_f": Fit(erf_tail, 0, 1, 7, lambda z: 1 / (erf_tail(z) + 1), F),
-    "erf_large_f": Fit(erfc_exponent, 0.9, 4.0, 8, lambda x: mp.erfc(x) / mp.erf(x), F),
+    "erf_small_f": Fit(erf_tail, 0, mp.mpf("0.811"), 6, lambda z: 1 / (erf_tail(z) + 1), F),
+    "erf_large_f": Fit(erfc_exponent, 0.9, 4.0, 7, lambda x: mp.erfc(x) / mp.erf(x), F),
     "tanh_f": Fit(odd_tail(mp.tanh), 0, mp.mpf("0.36"), 5, lambda z: z, F),
     "tanh_d": Fit(odd_tail(mp.tanh), 0, mp.mpf("0.36"), 11, lambda z: z, D),
     "sinh_d": Fit(odd_tail(mp.sinh), 0, 1, 8, lambda z: z, D),

@@ -51,7 +51,8 @@ TD td_bf16 td_to_bf16(float x) { td_bf16 r = {(unsigned short)td_bf16_bits(x)}; 
 
 TD float td_round_bf16(float x) { return td_float_of(td_bf16_bits(x) << 16); }
 
-#if defined(__F16C__) || defined(__AVX512FP16__) || defined(__ARM_FP16_FORMAT_IEEE)
+// the machine's own conversion where compilers vectorise it, else integers
+#if defined(__AVX512FP16__)
 TD float td_to_float(td_f16 x) { return (float)__builtin_bit_cast(_Float16, x.b); }
 TD unsigned td_f16_bits(float x) { return __builtin_bit_cast(unsigned short, (_Float16)x); }
 #else
@@ -76,7 +77,7 @@ TD td_f16 td_to_f16(float x) { td_f16 r = {(unsigned short)td_f16_bits(x)}; retu
 
 TD float td_round_f16(float x) { td_f16 h = td_to_f16(x); return td_to_float(h); }
 
-// double to 16 bits: through a float that keeps what was cut off in its last bit (round to odd)
+// double to float16: through a float that keeps what was cut off in its last bit (round to odd)
 TD float td_round_to_odd(double x) {
   float f = (float)x;
   double back = f;

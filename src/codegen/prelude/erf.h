@@ -1,34 +1,33 @@
 // erf, erfc, erfinv.
 
 TD float td_erf_poly_f(float z) {
-  float p = 0x1.4771fcp-14f;
-  p = td_mad(p, z, -0x1.a3515ep-11f);
-  p = td_mad(p, z, 0x1.53f224p-8f);
-  p = td_mad(p, z, -0x1.b7f71ap-6f);
-  p = td_mad(p, z, 0x1.ce2ce6p-4f);
-  p = td_mad(p, z, -0x1.81273ep-2f);
-  return td_mad(p, z, 0x1.06eba8p-3f);
+  float p = -0x1.3c614ap-11f;
+  p = td_mad(p, z, 0x1.47c71ap-8f);
+  p = td_mad(p, z, -0x1.b6a24ep-6f);
+  p = td_mad(p, z, 0x1.ce1bf0p-4f);
+  p = td_mad(p, z, -0x1.8126eep-2f);
+  return td_mad(p, z, 0x1.06eba6p-3f);
 }
 
-TD float td_erf_exponent_f(float a) {
-  float p = 0x1.5d8274p-16f;
-  p = td_mad(p, a, -0x1.c463acp-12f);
-  p = td_mad(p, a, 0x1.106504p-8f);
-  p = td_mad(p, a, -0x1.9aed1cp-6f);
-  p = td_mad(p, a, 0x1.bb45b2p-4f);
-  p = td_mad(p, a, 0x1.444d16p-1f);
-  p = td_mad(p, a, 0x1.212628p+0f);
-  return td_mad(p, a, -0x1.62daaap-13f);
+// log(erfc(a)), 0.9 <= a <= 4
+TD float td_erfc_log_f(float a) {
+  float p = 0x1.9fab86p-13f;
+  p = td_mad(p, a, -0x1.91c8a4p-9f);
+  p = td_mad(p, a, 0x1.6d9acap-6f);
+  p = td_mad(p, a, -0x1.aa7224p-4f);
+  p = td_mad(p, a, -0x1.4621dap-1f);
+  p = td_mad(p, a, -0x1.20b74ap+0f);
+  return td_mad(p, a, -0x1.5d4336p-13f);
 }
 
-// x + x P(x^2) below 0.9, else 1 - exp(-h(x)); both are always computed
+// x + x P(x^2) below 0.9, else 1 - erfc; both are always computed
 TD float td_erf_f(float x) {
+  const float magic = 0x1.8p23f + 127;
   float a = td_abs_f(x), small = td_mad(x, td_erf_poly_f(x * x), x);
-  float h = td_erf_exponent_f(a > 4.0f ? 4.0f : a);
-  td_reduced_f e = td_exp_reduce_f(-h, 0x1.8p23f + 127);
-  float s = td_float_of(e.bits << 23);
-  float large = (1 - s) - s * td_expm1_poly_f(e.r);
-  return a < 0.9f ? small : td_copysign_f(large, x);
+  float h = td_erfc_log_f(a > 4.0f ? 4.0f : a), w = td_mad(h, 0x1.715476p+0f, magic);
+  float r = td_mad(w - magic, -0x1.62e430p-1f, h), s = td_float_of(td_bits(w) << 23);
+  float large = td_mad(-s, td_expm1_poly_f(r), 1 - s);
+  return a > 0.9f ? td_copysign_f(large, x) : small;
 }
 
 TD double td_erf_poly_d(double z) {

@@ -50,8 +50,6 @@ TD double td_scale_d(double y, unsigned long b) {
   return y * td_double_of(half) * td_double_of((b << 52) - half);
 }
 
-TD float td_clamp_f(float x, float lo, float hi) { x = x < lo ? lo : x; return x > hi ? hi : x; }
-
 TD double td_clamp_d(double x, double lo, double hi) { x = x < lo ? lo : x; return x > hi ? hi : x; }
 
 // bits: k + bias in its low bits, where magic is 1.5 * 2^23 (2^52) + bias
@@ -71,47 +69,62 @@ TD td_reduced_d td_exp_reduce_d(double x, double magic) {
   return a;
 }
 
+// inf or 0, by the sign of a large x. Clamping x first would be the natural way, but compilers turn
+// two clamps in a row into branches and those into twice the work.
+TD float td_exp_end_f(float x) { return td_float_of(0x7f800000u & ~(unsigned)((int)td_bits(x) >> 31)); }
+
+TD double td_exp_end_d(double x) {
+  return td_double_of(0x7ff0000000000000ul & ~(unsigned long)((long)td_bits(x) >> 63));
+}
+
 TD float td_exp_f(float x) {
-  td_reduced_f a = td_exp_reduce_f(td_clamp_f(x, -105.0f, 89.0f), 0x1.8p23f + 254);
-  return td_scale_f(1 + td_expm1_poly_f(a.r), a.bits);
+  td_reduced_f a = td_exp_reduce_f(x, 0x1.8p23f + 254);
+  float y = td_scale_f(1 + td_expm1_poly_f(a.r), a.bits);
+  return td_abs_f(x) > 105 ? td_exp_end_f(x) : y;
 }
 
 TD double td_exp_d(double x) {
-  td_reduced_d a = td_exp_reduce_d(td_clamp_d(x, -746.0, 710.0), 0x1.8p52 + 2046);
-  return td_scale_d(1 + td_expm1_poly_d(a.r), a.bits);
+  td_reduced_d a = td_exp_reduce_d(x, 0x1.8p52 + 2046);
+  double y = td_scale_d(1 + td_expm1_poly_d(a.r), a.bits);
+  return td_abs_d(x) > 746 ? td_exp_end_d(x) : y;
 }
 
 TD float td_exp2_f(float x) {
   const float magic = 0x1.8p23f + 254;
-  x = td_clamp_f(x, -151.0f, 128.0f);
-  float z = x + magic, t = x - (z - magic);
-  float r = td_mad(t, 0x1.62e430p-1f, t * -0x1.05c610p-29f);
-  return td_scale_f(1 + td_expm1_poly_f(r), td_bits(z));
+  float z = x + magic, t = x - (z - magic), r = td_mad(t, 0x1.62e430p-1f, t * -0x1.05c610p-29f);
+  float y = td_scale_f(1 + td_expm1_poly_f(r), td_bits(z));
+  return td_abs_f(x) > 151 ? td_exp_end_f(x) : y;
 }
 
 TD double td_exp2_d(double x) {
   const double magic = 0x1.8p52 + 2046;
-  x = td_clamp_d(x, -1076.0, 1024.0);
   double z = x + magic, t = x - (z - magic);
   double r = td_mad(t, 0x1.62e42fefa39efp-1, t * 0x1.abc9e3b39803fp-56);
-  return td_scale_d(1 + td_expm1_poly_d(r), td_bits(z));
+  double y = td_scale_d(1 + td_expm1_poly_d(r), td_bits(z));
+  return td_abs_d(x) > 1076 ? td_exp_end_d(x) : y;
 }
 
 // 2^k (r + r^2 P) + (2^k - 1): the two large terms are added without loss, all is halved so that
-// k = 128 does not overflow before its time
+// k = 128 does not overflow before its time, and k is at least -30 (-60)
 TD float td_expm1_f(float x) {
-  td_reduced_f a = td_exp_reduce_f(td_clamp_f(x, -18.0f, 89.0f), 0x1.8p23f + 127);
-  float h = td_float_of((a.bits - 1) << 23), tail = h * (a.r * a.r) * td_exp_tail_f(a.r);
+  td_reduced_f a = td_exp_reduce_f(x, 0x1.8p23f + 127);
+  int low_bits = 0x4b400000 + 127 - 30, bits = (int)a.bits > low_bits ? (int)a.bits : low_bits;
+  float h = td_float_of((unsigned)(bits - 1) << 23), tail = h * (a.r * a.r) * td_exp_tail_f(a.r);
   float top = h - 0.5f, s = td_mad(h, a.r, top), low = td_mad(h, a.r, top - s);
   float y = 2 * (s + (low + tail));
+  float end = td_float_of(0x7f800000u ^ ((unsigned)((int)td_bits(x) >> 31) & 0xc0000000u));
+  y = td_abs_f(x) > 88.8f ? end : y;
   return x == 0 ? x : y;
 }
 
 TD double td_expm1_d(double x) {
-  td_reduced_d a = td_exp_reduce_d(td_clamp_d(x, -40.0, 710.0), 0x1.8p52 + 1023);
-  double h = td_double_of((a.bits - 1) << 52), tail = h * (a.r * a.r) * td_exp_tail_d(a.r);
+  td_reduced_d a = td_exp_reduce_d(x, 0x1.8p52 + 1023);
+  long low_bits = 0x4338000000000000 + 1023 - 60, bits = (long)a.bits > low_bits ? (long)a.bits : low_bits;
+  double h = td_double_of((unsigned long)(bits - 1) << 52), tail = h * (a.r * a.r) * td_exp_tail_d(a.r);
   double top = h - 0.5, s = td_mad(h, a.r, top), low = td_mad(h, a.r, top - s);
   double y = 2 * (s + (low + tail));
+  double end = td_double_of(0x7ff0000000000000ul ^ ((unsigned long)((long)td_bits(x) >> 63) & 0xc000000000000000ul));
+  y = td_abs_d(x) > 709.9 ? end : y;
   return x == 0 ? x : y;
 }
 

@@ -22,19 +22,23 @@ TD double td_tanh_poly_d(double z) {
   return td_mad(p, z, -0x1.5555555555531p-2);
 }
 
-// 1 - 2 / (exp(2 |x|) + 1)
+// 1 - 2 / (exp(2 |x|) + 1), whose ln 2 need not be exact and which is 1 from 9.1 on
 TD float td_tanh_f(float x) {
-  float a = td_abs_f(x), z = x * x, small = td_mad(x * z, td_tanh_poly_f(z), x);
-  td_reduced_f e = td_exp_reduce_f(a > 10.0f ? 20.0f : a + a, 0x1.8p23f + 127);
-  float s = td_float_of(e.bits << 23), large = 1 - 2 / (td_mad(s, td_expm1_poly_f(e.r), s) + 1);
-  return a > 0.6f ? td_copysign_f(large, x) : small;
+  const float magic = 0x1.8p23f + 127;
+  float a = td_abs_f(x), z = a * a, small = td_mad(a * z, td_tanh_poly_f(z), a);
+  float w = td_mad(a, 0x1.715476p+1f, magic), r = td_mad(w - magic, -0x1.62e430p-1f, a + a);
+  float s = td_float_of(td_bits(w) << 23), large = 1 - 2 / td_mad(s, td_expm1_poly_f(r), s + 1);
+  large = a > 9.1f ? 1.0f : large;
+  return td_copysign_f(a > 0.6f ? large : small, x);
 }
 
 TD double td_tanh_d(double x) {
-  double a = td_abs_d(x), z = x * x, small = td_mad(x * z, td_tanh_poly_d(z), x);
-  td_reduced_d e = td_exp_reduce_d(a > 20.0 ? 40.0 : a + a, 0x1.8p52 + 1023);
-  double s = td_double_of(e.bits << 52), large = 1 - 2 / (td_mad(s, td_expm1_poly_d(e.r), s) + 1);
-  return a > 0.6 ? td_copysign_d(large, x) : small;
+  const double magic = 0x1.8p52 + 1023;
+  double a = td_abs_d(x), z = a * a, small = td_mad(a * z, td_tanh_poly_d(z), a);
+  double w = td_mad(a, 0x1.71547652b82fep+1, magic), r = td_mad(w - magic, -0x1.62e42fefa39efp-1, a + a);
+  double s = td_double_of(td_bits(w) << 52), large = 1 - 2 / td_mad(s, td_expm1_poly_d(r), s + 1);
+  large = a > 20 ? 1.0 : large;
+  return td_copysign_d(a > 0.6 ? large : small, x);
 }
 
 TD double td_sinh_poly_d(double z) {

@@ -45,11 +45,12 @@ TD double td_log_ends_d(double x, double y) {
   return x < 0 ? __builtin_nan("") : y;
 }
 
+// a subnormal x is scaled by 2^23; the mask is arithmetic because a conditional would become a branch
 TD float td_log_f(float x) {
-  bool small = x < 0x1p-126f;
-  unsigned b = td_bits(small ? x * 0x1p23f : x);
+  int small = (int)(td_bits(x) - 0x00800000u) >> 31;
+  unsigned b = td_bits(x * td_float_of(0x3f800000u + ((unsigned)small & 0x0b800000u)));
   int i = (int)(b - 0x3f3504f3u) >> 23;
-  float k = (float)i - (small ? 23.0f : 0.0f), f = td_float_of(b - ((unsigned)i << 23)) - 1;
+  float k = (float)(i - (small & 23)), f = td_float_of(b - ((unsigned)i << 23)) - 1;
   float p = 0x1.b72512p-5f;
   p = td_mad(p, f, -0x1.bf9e3cp-4f);
   p = td_mad(p, f, 0x1.efd294p-4f);
@@ -59,8 +60,8 @@ TD float td_log_f(float x) {
   p = td_mad(p, f, 0x1.99a53ep-3f);
   p = td_mad(p, f, -0x1.00006ep-2f);
   p = td_mad(p, f, 0x1.555548p-2f);
-  float f2 = f * f, q = td_mad(f * p, f2, f2 * -0.5f);
-  float y = td_mad(k, 0x1.62e430p-1f, f) + td_mad(k, -0x1.05c610p-29f, q);
+  p = td_mad(p, f, -0.5f);
+  float y = td_mad(k, 0x1.62e430p-1f, td_mad(k, -0x1.05c610p-29f, td_mad(f * f, p, f)));
   return td_log_ends_f(x, y);
 }
 
