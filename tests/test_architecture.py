@@ -123,6 +123,7 @@ def test_import_is_light():
 
 
 def test_nothing_imports_src():
-    files = [p for folder in ("src", "tests", "bench", "examples", "tools") for p in sources(".py", under=ROOT / folder)]
+    folders = ("src", "tests", "bench", "examples", "tools")
+    files = [p for folder in folders for p in sources(".py", under=ROOT / folder)]
     bad = [name(p) for p in files if re.search(r"^\s*(import|from) src\b", p.read_text(), re.MULTILINE)]
     assert not bad, f"the package is called treadle: {bad}"

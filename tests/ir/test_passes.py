@@ -7,7 +7,6 @@ import textwrap
 import numpy as np
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from treadle.ir import dtype as dt
 from treadle.ir.composite import composite
