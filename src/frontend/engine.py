@@ -43,6 +43,14 @@ class Interpreted:
         self.layouts = layouts
         self.output_types = [o.type for o in graph.outputs]
 
+    def lease(self) -> Slots:
+        """Room for one call's input addresses."""
+        return Slots([0] * len(self.types))
+
+    def run(self, lease: Slots) -> list[np.ndarray]:
+        """The outputs for the addresses in `lease.view`."""
+        return self(lease.view)
+
     def __call__(self, addresses: Sequence[int]) -> list[np.ndarray]:
         arrays = [_array_at(a, t, s) for a, t, s in zip(addresses, self.types, self.layouts, strict=True)]
         outputs = run_numpy(self.graph, arrays)
@@ -50,6 +58,14 @@ class Interpreted:
             np.copyto(arrays[target], outputs[k])
         stored = {k for k, _ in self.writes}
         return [None if k in stored else np.array(o, order="C") for k, o in enumerate(outputs)]
+
+
+@dataclass(slots=True)
+class Slots:
+    """The addresses of one interpreted call."""
+
+    view: list[int]
+    stamp: object = None
 
 
 def _array_at(address: int, type: TensorType, strides) -> np.ndarray:

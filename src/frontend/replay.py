@@ -26,10 +26,13 @@ class Replay:
         self.captured, self.executable = captured, executable
         self.sources = captured.sources
         self.calls = 0
-        self._stamp = -1
-        self._addresses = [0] * len(self.sources)
+        self._stamp: object = None  # marks `_addresses`: the held inputs' addresses as of some rebind
+        self._rebinds = -1
+        self._addresses: list[tuple[int, int]] = []
         self._held = [(k, s) for k, s in enumerate(self.sources) if s.kind == "held"]
+        self._held_refs = [s.key for _, s in self._held]
         self._moving = [(k, s) for k, s in enumerate(self.sources) if s.kind != "held"]
+        self._written = {k for _, k in captured.writes}
 
     def valid(self) -> bool:
         """Whether held tensors live, have their type and layout, and `.grad`s are there as before."""
@@ -37,7 +40,10 @@ class Replay:
             owner = ref()
             if owner is None or (owner._grad is not None) is not there:
                 return False
-        if self._stamp == rebinds[0] and all(s.key() is not None for _, s in self._held):
+        if self._rebinds == rebinds[0]:
+            for ref in self._held_refs:
+                if ref() is None:
+                    return False
             return True
         try:
             self._refresh()
@@ -46,49 +52,46 @@ class Replay:
         return True
 
     def _refresh(self) -> None:
-        for k, source in self._held:
-            self._addresses[k] = _address(_checked(source, source.key()))
-        self._stamp = rebinds[0]
+        self._addresses = [(k, _address(_checked(s, s.key()))) for k, s in self._held]
+        self._rebinds, self._stamp = rebinds[0], object()
 
     def __call__(self, args: list[Tensor]) -> Any:
         """The result of the call, with all its effects."""
         captured = self.captured
         self.calls += 1
-        made = self._prologue()
-        tensors: dict[int, Tensor] = {}
-        addresses = self._addresses.copy()
-        alive = []  # whatever the addresses point into stays until the end
+        made = self._prologue() if captured.prologue else ()
+        lease = self.executable.lease()
+        view = lease.view
+        if lease.stamp is not self._stamp:
+            for k, address in self._addresses:
+                view[k] = address
+            lease.stamp = self._stamp
+        tensors: dict[int, Tensor] = {}  # whatever the addresses point into stays until the end
         for k, source in self._moving:
             t = made[source.key] if source.kind == "prologue" else source.find(args)
-            if source.kind == "constant" and k in self._written():
+            if source.kind == "constant" and k in self._written:
                 t = t.clone()
-            _checked(source, t)
             tensors[k] = t
-            alive.append(t)
-            addresses[k] = _address(t)
-        arrays = self.executable(addresses)
+            view[k] = _address(_checked(source, t))
+        arrays = self.executable.run(lease)
         for _, k in captured.writes:
-            (tensors[k] if k in tensors else self.sources[k].key()).storage.version += 1
+            self._input(k, tensors).storage.version += 1
         outs, result = self._hand_out(arrays, args, tensors)
         if captured.joint is not None:
             self._leave_tape(arrays, outs, tensors)
         return result
 
+    def _input(self, k: int, tensors: dict) -> Tensor:
+        return tensors[k] if k in tensors else self.sources[k].key()
+
     def _leave_tape(self, arrays, outs, tensors) -> None:
         """One tape node for the whole call."""
         joint = self.captured.joint
-
-        def input_tensor(k):
-            return tensors[k] if k in tensors else self.sources[k].key()
-
         first = len(arrays) - len(joint.saved_nodes)
-        node = CompiledBackward(joint, [input_tensor(k) for k in joint.saved_inputs], arrays[first:],
-                                [input_tensor(k).edge() for k in joint.wanted])
+        node = CompiledBackward(joint, [self._input(k, tensors) for k in joint.saved_inputs],
+                                arrays[first:], [self._input(k, tensors).edge() for k in joint.wanted])
         for number, place in enumerate(joint.roots):
             outs[place].attach(node, number)
-
-    def _written(self) -> set[int]:
-        return {k for _, k in self.captured.writes}
 
     def _prologue(self) -> list:
         out = []
@@ -117,7 +120,7 @@ class Replay:
         if out.kind == "other":
             return out.key()
         if out.kind in ("input", "view"):
-            base = tensors[out.key] if out.key in tensors else self.sources[out.key].key()
+            base = self._input(out.key, tensors)
             if out.kind == "input":
                 return base
             t = Tensor._from_storage(base.storage, out.type, base if base._root is None else base._root,

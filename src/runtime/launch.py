@@ -42,13 +42,22 @@ class Launcher:
 
     def __call__(self, addresses: Sequence[int]) -> list[np.ndarray | None]:
         """Runs the program; raises IndexError (or RuntimeError) where a kernel's check fails."""
-        try:
-            lease = self._leases.pop()
-        except IndexError:
-            lease = _Lease(self)
-        view = lease.table.view
+        lease = self.lease()
+        view = lease.view
         for slot, address in enumerate(addresses):
             view[slot] = address
+        return self.run(lease)
+
+    def lease(self) -> _Lease:
+        """An address table and an arena for one call; inputs are slots 0.. of `.view`, and stay stored."""
+        try:
+            return self._leases.pop()
+        except IndexError:
+            return _Lease(self)
+
+    def run(self, lease: _Lease) -> list[np.ndarray | None]:
+        """Runs the program on a lease whose input slots are filled; the lease is given back."""
+        view = lease.view
         results: list[np.ndarray | None] = [None] * self._results
         for k, slot, shape, dtype, nbytes in self._fresh:
             block = alloc(nbytes)
@@ -78,11 +87,13 @@ class Launcher:
 class _Lease:
     """What one call at a time uses: a table of addresses and an arena."""
 
-    __slots__ = ("arena", "table")
+    __slots__ = ("arena", "stamp", "table", "view")
 
     def __init__(self, launcher: Launcher):
         program = launcher.program
         self.table = launcher.plan.new_table()
+        self.view = self.table.view
+        self.stamp = None  # the caller's mark of which inputs it has stored
         self.arena = alloc(program.arena)
         for slot, buffer in enumerate(program.buffers):
             if buffer.role == "temp":
