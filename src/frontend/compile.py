@@ -11,6 +11,7 @@ from typing import Any
 from .capture import Captured, capture
 from .errors import Refused
 from .engine import Report, make_executable
+from .fastcall import MISS, fast_call
 from .interpreter import current
 from .recorder import Recorder
 from .replay import Replay
@@ -27,10 +28,17 @@ PATIENCE = 4  # calls that change their own guards before a function is lazy for
 class Entry:
     """A replay with the guards under which it stands."""
 
-    __slots__ = ("guards", "replay", "report")
+    __slots__ = ("_fast", "guards", "replay", "report")
 
     def __init__(self, guards, replay: Replay, report: Report):
         self.guards, self.replay, self.report = guards, replay, report
+        self._fast: Callable | None = MISS  # not asked for yet
+
+    def fast_for(self, args: tuple) -> Callable | None:
+        """The entry's shortest way for arguments like these, if it has one."""
+        if self._fast is MISS:
+            self._fast = fast_call(self.replay, self.guards, args, (modes.grad, modes.inference))
+        return self._fast
 
 
 class State:
@@ -54,12 +62,17 @@ class Compiled:
         self.lock = threading.RLock()
         self.events: list[str] = []
         self.stretches = Stretches()
+        self._fast: Callable | None = None  # the shortest way through the entry that served last
         functools.update_wrapper(self, fn, updated=())
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args, **kwargs):
+        if self._fast is not None and not kwargs:
+            out = self._fast(args)
+            if out is not MISS:
+                return out
         if current.recorder is not None or disabled[0]:
             return self.fn(*args, **kwargs)
         leaves: list[Tensor] = []
@@ -69,6 +82,7 @@ class Compiled:
         if state is not None:
             for entry in state.entries:
                 if entry.guards.check() and entry.replay.valid():
+                    self._fast = None if kwargs else entry.fast_for(args)
                     return entry.replay(leaves)
         return self._record(key, leaves, args, kwargs)
 
