@@ -261,10 +261,12 @@ void share(td_kernel fn, Work &w, long extent, double each) {
     parallel_for(fn, p, nullptr, extent, grain, err);
 }
 
-// Cuts m x n into near equal blocks, small enough that threads do not wait long for the last.
+// Cuts m x n into near equal blocks, small enough that threads do not wait long for the last. Where
+// A must be packed, by rows first: each block across packs its rows of A anew.
 void cut(Work &w, long n, long matrices) {
     long wanted = 4 * threads(), few = w.way == AXPYS ? 8 * COLS : 2 * COLS;
-    long most_n = w.way == AXPYS ? 4 * BLOCK_N : BLOCK_N;
+    bool packs = w.way == PACKED && w.g.csa != 1;
+    long most_n = w.way == AXPYS || packs ? 4 * BLOCK_N : BLOCK_N;
     w.mb = round_up(parts(w.g.m, parts(w.g.m, BLOCK_M)), ROWS);
     w.nb = round_up(parts(n, parts(n, most_n)), COLS);
     for (;;) {
@@ -272,7 +274,8 @@ void cut(Work &w, long n, long matrices) {
         w.across = parts(n, w.nb);
         double each = (double)w.mb * w.nb * w.g.k;
         if (w.down * w.across * matrices >= wanted || each < SMALL) return;
-        if (w.nb > few && w.nb >= w.mb) w.nb = round_up(w.nb / 2, COLS);
+        bool by_rows = w.nb <= few || (packs ? w.mb > 2 * ROWS : w.mb > w.nb);
+        if (!by_rows) w.nb = round_up(w.nb / 2, COLS);
         else if (w.mb > ROWS) w.mb = round_up(w.mb / 2, ROWS);
         else return;
     }

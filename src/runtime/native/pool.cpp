@@ -185,7 +185,7 @@ void td_parallel_for(td_kernel fn, void *const *p, const long *n, long extent, l
         run_alone(fn, p, n, extent, grain, err);
         return;
     }
-    if (started < threads - 1) start_helpers();
+    if (started < load(threads) - 1) start_helpers();
     job = Job{fn, p, n, extent, grain, chunks, chunks, {}};
     store(next_chunk, 0l);
     store(ticket, (load(ticket) / NUMBER + 1) * NUMBER | OPEN);

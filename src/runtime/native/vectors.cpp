@@ -23,7 +23,8 @@ const int BYTES = 16, ROWS = 4;
 #endif
 const int LANES = BYTES / sizeof(T), WIDE = 3, COLS = WIDE * LANES;
 const long BLOCK_K = sizeof(T) == 4 ? 384 : 256;  // a tile's part of A stays in the nearest cache
-const long BLOCK_M = 96, BLOCK_N = 8 * COLS;      // a block of C and its part of A: the next cache
+const long BLOCK_M = 96;                          // a block of C and its part of A: the next cache
+const long BLOCK_N = 8 * COLS * (64 / BYTES);
 const long SHARED = 4 << 20;                      // elements of B packed at a time, at most
 const long SUPER_K = 8 * BLOCK_K;
 const long NEAR = 1 << 15;     // bytes that may be read in place in any order
