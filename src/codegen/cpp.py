@@ -193,9 +193,11 @@ class Printer:
 
     def fold_lanes(self, fold: Fold, arrays: list[str]) -> None:
         """Adds up the lanes into lane 0, halves upon halves."""
-        with self.block(f"for (long w = {LANES // 2}; w > 0; w /= 2)"):
-            with self.block("for (long l = 0; l < w; l++)"):
-                self.accumulate(fold, [f"{n}[l]" for n in arrays], [f"{n}[l + w]" for n in arrays])
+        width = LANES // 2
+        while width:
+            with self.block(f"for (long l = 0; l < {width}; l++)", simd=True):
+                self.accumulate(fold, [f"{n}[l]" for n in arrays], [f"{n}[l + {width}]" for n in arrays])
+            width //= 2
 
 
 def row_digits(printer: Printer, rows: tuple[Var, ...], flat: str) -> None:
