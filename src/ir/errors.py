@@ -15,8 +15,12 @@ class DimError(IndexError):
     """A dimension out of range (PyTorch raises IndexError)."""
 
 
-class IndexRangeError(IndexError):
-    """An index out of range found in data."""
+class IndexRangeError(IndexError, RuntimeError):
+    """An index out of range found in data (PyTorch raises IndexError here, RuntimeError there)."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix a factorisation cannot take: singular, or not positive-definite (torch.linalg.LinAlgError)."""
 
 
 class GraphError(RuntimeError):

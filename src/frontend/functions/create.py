@@ -175,9 +175,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         out = data.detach().clone()
         out = out if dtype is None else out.to(dtype)
     else:
-        if current.recorder is not None:
-            current.recorder.constant_made()
         out = from_array(np.array(_numpy(data, dtype), order="C"), _device(device))
+        if current.recorder is not None:
+            current.recorder.constant(out, data)
     return _finish(out, requires_grad)
 
 
@@ -203,6 +203,77 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return from_array(ndarray)
 
 
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False) -> Tensor:
+    """Returns obj (tensor, array, DLPack exporter, numbers) as a tensor, sharing memory unless copy is True."""
+    if isinstance(obj, Tensor):
+        out = obj.detach().clone() if copy else obj
+        out = out if dtype is None else out.to(dtype)
+    elif isinstance(obj, np.ndarray) or hasattr(obj, "__dlpack__"):
+        out = from_numpy(obj) if isinstance(obj, np.ndarray) else from_dlpack(obj)
+        out = out.clone() if copy else out
+        out = out if dtype is None else out.to(dtype)
+    elif copy is False:
+        raise ValueError("can't alias or copy: asarray(..., copy=False) of data that is not an array")
+    else:
+        out = tensor(obj, dtype=dtype, device=device)
+    return _finish(out, True) if requires_grad else out
+
+
+def from_dlpack(ext_tensor) -> Tensor:
+    """Returns a tensor that shares the memory of an object with `__dlpack__` (CPU memory)."""
+    return from_array(np.from_dlpack(ext_tensor))
+
+
+def frombuffer(buffer, *, dtype, count: int = -1, offset: int = 0, requires_grad=False) -> Tensor:
+    """Returns a 1-d tensor over a buffer's bytes, sharing memory."""
+    return _finish(from_array(np.frombuffer(buffer, dtype.np, count, offset)), requires_grad)
+
+
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False) -> Tensor:
+    """Returns a 0-d tensor of the default float dtype."""
+    return tensor(s, dtype=dtype or defaults.dtype, device=device, requires_grad=requires_grad)
+
+
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """Returns a tensor of the given size and strides whose values are not defined (zeros here)."""
+    from .shape import as_strided
+
+    last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if 0 not in tuple(size) else 0
+    return _finish(as_strided(zeros(last, dtype=dtype, device=device), size, stride, 0), requires_grad)
+
+
+# like another tensor ------------------------------------------------------------------------------
+def _new(input, shape, value, dtype, device, requires_grad):
+    t = input.type
+    return _constant(shape, value, dtype or t.dtype, device or t.device, requires_grad)
+
+
+def new_zeros(input, *size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Returns zeros of the given size in input's dtype."""
+    return _new(input, _shape(size), 0, dtype, device, requires_grad)
+
+
+def new_ones(input, *size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Returns ones of the given size in input's dtype."""
+    return _new(input, _shape(size), 1, dtype, device, requires_grad)
+
+
+def new_empty(input, *size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """Returns a tensor of the given size in input's dtype whose values are not defined (zeros here)."""
+    return _new(input, _shape(size), 0, dtype, device, requires_grad)
+
+
+def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False,
+             requires_grad=False):
+    """Returns a tensor of the given size in input's dtype filled with a number."""
+    return _new(input, _shape((size,)), fill_value, dtype, device, requires_grad)
+
+
+def new_tensor(input, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """Returns a new tensor with a copy of `data` in input's dtype."""
+    return tensor(data, dtype=dtype or input.type.dtype, device=device, requires_grad=requires_grad)
+
+
 def legacy_tensor(*args, **kwargs) -> Tensor:
     """What `torch.Tensor(...)` makes: a size gives undefined values, data gives floats."""
     kwargs.pop("device", None)
@@ -220,4 +291,3 @@ def legacy_tensor(*args, **kwargs) -> Tensor:
 
 from ..tensor import Size as Size_  # noqa: E402
 
-__all__ = ["tensor_type"]

@@ -1,278 +1,285 @@
-"""Indexing: `x[key]` and `x[key] = value` with ints, slices, None, Ellipsis, masks and index tensors.
-
-A key is taken apart into a basic part, which is a view, and index tensors, which gather from it.
-"""
+"""x[key] and x[key] = value, with torch's rules: ints, slices, None, ..., masks, index tensors, mixed."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
-from numbers import Integral
 
 import numpy as np
 
 from ...ir import dtype as dt
+from ...ir import ops
 from ...ir.arith import broadcast_shape, cast, expand_to, is_number
-from ...ir.ops import ge, index as index_row, index_add, index_set, permute, reshape, slice as slice_row, where
-from ...ir.ops.movement import inverse
+from ..interpreter import current
 from ..mutation import assign
 from ..tensor import Tensor
-from .create import as_tensor, tensor
+from .create import tensor
+from .select import filled, wrapped
 
-
-@dataclass(slots=True)
-class Plan:
-    """A key against one shape: spans per input dim, the shape after them, index tensors by its dims."""
-
-    starts: list = field(default_factory=list)
-    stops: list = field(default_factory=list)
-    steps: list = field(default_factory=list)
-    shape: list = field(default_factory=list)
-    tensors: dict = field(default_factory=dict)
-
-
-def _items(key) -> list:
-    if isinstance(key, list) and any(isinstance(k, (slice, type(None), type(Ellipsis))) for k in key):
-        key = tuple(key)
-    items = list(key) if isinstance(key, tuple) else [key]
-    return [_as_index(k) for k in items]
+_KINDS = ("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+          "(got {})")
 
 
 def _as_index(k):
-    if isinstance(k, (list, np.ndarray, range)) or (isinstance(k, tuple)):
-        t = as_tensor(k) if isinstance(k, np.ndarray) else tensor(list(k))
-        return cast(t, dt.int64) if t.type.numel == 0 and t.type.dtype.kind == "f" else t
+    """One entry of a key: int, slice, None, Ellipsis, bool, or an index tensor."""
+    if k is None or k is Ellipsis or isinstance(k, (bool, int, slice)):
+        return k
     if isinstance(k, np.bool_):
         return bool(k)
-    return k
-
-
-def _consumed(k) -> int:
-    """How many dims of the input an item takes."""
-    if k is None or isinstance(k, bool):
-        return 0
-    if isinstance(k, Tensor) and k.type.dtype.kind in "bu" and (k.type.dtype is dt.bool_ or k.type.ndim):
-        return k.type.ndim if k.type.dtype in (dt.bool_, dt.uint8) else 1
-    return 1
-
-
-def plan(key, shape) -> Plan:
-    """The key taken apart; IndexError in torch's words for what does not fit."""
-    items = _items(key)
-    if sum(k is Ellipsis for k in items) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    used = sum(_consumed(k) for k in items if k is not Ellipsis)
-    if used > len(shape):
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
-    out, dim = Plan(), 0
-    for k in items:
-        if k is Ellipsis:
-            dim = _keep(out, shape, dim, len(shape) - used)
-        else:
-            dim = _take(out, k, shape, dim)
-    _keep(out, shape, dim, len(shape) - dim)
-    return out
-
-
-def _keep(out: Plan, shape, dim: int, count: int) -> int:
-    for d in range(dim, dim + count):
-        _span(out, 0, shape[d], 1, shape[d])
-    return dim + count
-
-
-def _span(out: Plan, start, stop, step, size) -> None:
-    out.starts.append(start)
-    out.stops.append(stop)
-    out.steps.append(step)
-    if size is not None:
-        out.shape.append(size)
-
-
-def _take(out: Plan, k, shape, dim: int) -> int:
-    if k is None:
-        out.shape.append(1)
-        return dim
-    if isinstance(k, bool):
-        out.tensors[len(out.shape)] = tensor([0] if k else [], dtype=dt.int64)
-        out.shape.append(1)
-        return dim
-    if isinstance(k, slice):
-        return _take_slice(out, k, shape, dim)
+    if isinstance(k, np.integer):
+        return int(k)
     if isinstance(k, Tensor):
-        return _take_tensor(out, k, shape, dim)
-    if not isinstance(k, Integral) and not hasattr(k, "__index__"):
-        raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
-                        f"valid indices (got {type(k).__name__})")
-    i, n = k.__index__(), shape[dim]
-    if not -n <= i < n:
-        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
-    i %= n
-    _span(out, i, i + 1, 1, None)
-    return dim + 1
+        if k.type.dtype.kind not in "bui":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return cast(k, dt.bool_) if k.type.dtype is dt.uint8 else k
+    if isinstance(k, (list, tuple, range, np.ndarray)):
+        made = tensor(k if isinstance(k, np.ndarray) else list(k))
+        if not isinstance(k, np.ndarray) and not made.type.numel:
+            made = cast(made, dt.int64)
+        return _as_index(made)
+    if hasattr(k, "__index__"):
+        return k.__index__()
+    raise IndexError(_KINDS.format(type(k).__name__))
 
 
-def _take_slice(out: Plan, k: slice, shape, dim: int) -> int:
-    n = shape[dim]
-    bounds = [None if v is None else int(v) for v in (k.start, k.stop, k.step)]
-    if bounds[2] is not None and bounds[2] <= 0:
+def _takes(k) -> int:
+    """How many dims of x an entry uses."""
+    if k is None or k is Ellipsis or isinstance(k, bool):
+        return 0
+    return k.type.ndim if isinstance(k, Tensor) and k.type.dtype.kind == "b" else 1
+
+
+def _entries(key, ndim: int) -> list:
+    """The key's entries with the ellipsis written out as slices and missing dims added."""
+    parts = [_as_index(k) for k in (key if isinstance(key, tuple) else (key,))]
+    used = sum(map(_takes, parts))
+    if used > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    rest = [slice(None)] * (ndim - used)
+    where = next((i for i, k in enumerate(parts) if k is Ellipsis), None)
+    if where is None:
+        return parts + rest
+    if sum(k is Ellipsis for k in parts) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    return parts[:where] + rest + parts[where + 1:]
+
+
+def _place(k: int, n: int, dim: int) -> int:
+    if not -n <= k < n:
+        raise IndexError(f"index {k} is out of bounds for dimension {dim} with size {n}")
+    return k + n if k < 0 else k
+
+
+def _span(k: slice, n: int) -> tuple[int, int, int]:
+    step = 1 if k.step is None else k.step.__index__()
+    if step <= 0:
         raise ValueError("step must be greater than zero")
-    start, stop, step = slice(*bounds).indices(n)
-    stop = max(start, stop)
-    _span(out, start, stop, step, -(-(stop - start) // step))
-    return dim + 1
+    start, stop, _ = slice(*(v if v is None else v.__index__() for v in (k.start, k.stop)), step).indices(n)
+    return start, max(start, stop), step
 
 
-def _take_tensor(out: Plan, k: Tensor, shape, dim: int) -> int:
-    if k.type.dtype in (dt.bool_, dt.uint8):
-        return _take_mask(out, k, shape, dim)
-    if k.type.dtype not in (dt.int64, dt.int32, dt.int16, dt.int8):
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    n = shape[dim]
-    k = cast(k, dt.int64)
-    out.tensors[len(out.shape)] = where(ge(k, 0), k, k + n)
-    _span(out, 0, n, 1, n)
-    return dim + 1
-
-
-def _take_mask(out: Plan, k: Tensor, shape, dim: int) -> int:
-    from ..tensor import from_array
-
-    ndim = k.type.ndim
-    if ndim == 0:
-        return _take(out, bool(k), shape, dim)
-    for d in range(ndim):
-        if k.type.shape[d] != shape[dim + d]:
-            raise IndexError(f"The shape of the mask {list(k.type.shape)} at index {d} does not match the shape "
-                             f"of the indexed tensor {list(shape)} at index {dim + d}")
-    for d, places in enumerate(np.nonzero(k.nd)):  # a read of data
-        out.tensors[len(out.shape)] = from_array(places)
-        _span(out, 0, shape[dim + d], 1, shape[dim + d])
-    return dim + ndim
-
-
-def basic(x, p: Plan):
-    """The view of x that the basic part of a key names."""
+def _basic(x, entries):
+    """(view by ints, slices and None; advanced entries as (dim of the view, index tensor))."""
     shape = x.type.shape
-    if tuple(p.stops) != shape or any(p.starts) or any(s != 1 for s in p.steps):
-        x = slice_row(x, starts=tuple(p.starts), stops=tuple(p.stops), steps=tuple(p.steps))
-    elif tuple(p.shape) == shape:
-        return reshape(x, shape=shape)  # `x[...]` and `x[:]` are new views
-    return x if x.type.shape == tuple(p.shape) else reshape(x, shape=tuple(p.shape))
+    starts, stops, steps, kept, advanced = [], [], [], [], []
+    dim = 0
+    for k in entries:
+        if k is None:
+            kept.append(1)
+        elif isinstance(k, bool):
+            advanced.append((len(kept), tensor([k])))
+            kept.append(1)
+        elif isinstance(k, Tensor):
+            width = _takes(k)
+            advanced.append((len(kept), k))
+            for n in shape[dim:dim + width]:
+                starts.append(0), stops.append(n), steps.append(1), kept.append(n)
+            dim += width
+        else:
+            n = shape[dim]
+            if isinstance(k, slice):
+                span = _span(k, n)
+                kept.append(max(0, -(-(span[1] - span[0]) // span[2])))
+            else:
+                at = _place(k, n, dim)
+                span = (at, at + 1, 1)
+            starts.append(span[0]), stops.append(span[1]), steps.append(span[2])
+            dim += 1
+    return _viewed(x, starts, stops, steps, tuple(kept)), advanced
 
 
-def _order(p: Plan) -> tuple[list[int], tuple[int, ...]]:
-    """The dims with index tensors, and the order that brings them to the front."""
-    dims = sorted(p.tensors)
-    return dims, (*dims, *(d for d in range(len(p.shape)) if d not in p.tensors))
+def _viewed(x, starts, stops, steps, kept):
+    shape = x.type.shape
+    if any(starts) or tuple(stops) != shape or any(s != 1 for s in steps):
+        x = ops.slice(x, starts=tuple(starts), stops=tuple(stops), steps=tuple(steps))
+    return ops.reshape(x, shape=kept) if x.type.shape != kept else x
 
 
-def _indices(p: Plan) -> tuple[list, tuple[int, ...]]:
-    dims = sorted(p.tensors)
+def _mask_columns(mask, view, dim):
+    """A mask as index tensors, one for each of its dims (a read of data)."""
+    shape = view.type.shape[dim:dim + mask.type.ndim]
+    if mask.type.shape != shape:
+        bad = next(i for i, (a, b) in enumerate(zip(mask.type.shape, shape, strict=True)) if a != b)
+        raise IndexError(f"The shape of the mask {list(mask.type.shape)} at index {bad} does not match the shape of "
+                         f"the indexed tensor {list(view.type.shape)} at index {dim + bad}")
+    from .search import nonzero
+
+    return nonzero(mask, as_tuple=True)
+
+
+def _positive(index, n: int):
+    """An index tensor as int64 without negatives; the check of its range is the row's."""
+    index = cast(index, dt.int64)
+    if current.recorder is None and isinstance(index, Tensor):
+        array = index.nd
+        if array.size == 0 or array.min() >= 0:
+            return index
+    return wrapped(index, n)
+
+
+def _columns(view, advanced):
+    """(dims, index tensors of one shape) of the advanced entries."""
+    dims, columns = [], []
+    for dim, k in advanced:
+        parts = _mask_columns(k, view, dim) if k.type.dtype.kind == "b" else (k,)
+        for offset, part in enumerate(parts):
+            dims.append(dim + offset)
+            columns.append(_positive(part, view.type.shape[dim + offset]))
     try:
-        common = broadcast_shape(*[p.tensors[d].type.shape for d in dims])
+        shape = broadcast_shape(*[c.type.shape for c in columns])
     except RuntimeError:
-        shapes = ", ".join(str(list(p.tensors[d].type.shape)) for d in dims)
         raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
-                         + shapes) from None
-    return [expand_to(p.tensors[d], common) for d in dims], common
+                         + ", ".join(str(list(c.type.shape)) for c in columns)) from None
+    return dims, [expand_to(c, shape) for c in columns], shape
 
 
-def _home(p: Plan, width: int) -> tuple[int, ...] | None:
-    """The order that puts the index dims where the indexed dims were (adjacent ones), or None."""
-    dims = sorted(p.tensors)
-    first = dims[0]
-    if dims != list(range(first, first + len(dims))) or first == 0:
-        return None
-    rest = len(p.shape) - len(dims)
-    return (*range(width, width + first), *range(width), *range(width + first, width + rest))
+def _aligned(view, dims, columns, shape):
+    """(view, index operands) for the index rows: adjacent dims stay in place, others move to the front."""
+    first, n = dims[0], len(dims)
+    if dims != list(range(first, first + n)):
+        rest = [d for d in range(view.type.ndim) if d not in dims]
+        return ops.permute(view, dims=(*dims, *rest)), columns
+    if first == 0:
+        return view, columns
+    lead = view.type.shape[:first]
+    whole = (*lead, *shape)
+    lines = []
+    for i, size in enumerate(lead):
+        line = ops.iota(size=size, dtype=dt.int64, device=view.type.device)
+        lines.append(ops.expand(ops.reshape(line, shape=(1,) * i + (size,) + (1,) * (len(whole) - i - 1)),
+                                shape=whole))
+    return view, [*lines, *[expand_to(c, whole) for c in columns]]
 
 
-def getitem(x: Tensor, key) -> Tensor:
-    """x[key]: a view where the key has no index tensors, else a gather."""
-    p = plan(key, x.type.shape)
-    view = basic(x, p)
-    if not p.tensors:
-        return view
-    _, order = _order(p)
-    places, common = _indices(p)
-    front = view if order == tuple(range(len(order))) else permute(view, dims=order)
-    out = index_row(front, *places)
-    home = _home(p, len(common))
-    return out if home is None else _contiguous(permute(out, dims=home))
+def getitem(x, key):
+    """Returns x[key]: a view for ints, slices, None and ...; a copy where masks or index tensors take part.
+
+    IndexError for a place out of range, too many indices, or a key of a wrong kind.
+
+    >>> import treadle
+    >>> x = treadle.arange(6).reshape(2, 3)
+    >>> getitem(x, (slice(None), 1)), getitem(x, x > 3)
+    (tensor([1, 4]), tensor([4, 5]))
+    """
+    if x.type.ndim == 0 and isinstance(key, (int, slice)) and not isinstance(key, bool):
+        raise _zero_dim(key)
+    view, advanced = _basic(x, _entries(key, x.type.ndim))
+    if not advanced:
+        return ops.reshape(x, shape=x.type.shape) if view is x else view
+    aligned, columns = _aligned(view, *_columns(view, advanced))
+    return ops.index(aligned, *columns)
 
 
-def _contiguous(x):
-    from ...ir.ops import copy
+def _zero_dim(key):
+    if isinstance(key, slice):
+        return IndexError("slice() cannot be applied to a 0-dim tensor.")
+    return IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in "
+                      "C++ to convert a 0-dim tensor to a number")
 
-    return copy(x)
+
+def _operand(value, dtype):
+    """The value of an assignment as a tensor in the target's dtype, or a number."""
+    if is_number(value):
+        if isinstance(value, complex) and dtype.kind != "c":
+            raise RuntimeError("value cannot be converted to type without overflow")
+        return value
+    if not isinstance(value, Tensor) and not hasattr(value, "type"):
+        value = tensor(value)
+    return cast(value, dtype)
 
 
-def _value(value, x: Tensor, shape):
-    """`value` as a tensor of x's dtype broadcast to `shape` (leading ones may be dropped)."""
-    if not isinstance(value, Tensor):
-        value = as_tensor(value) if isinstance(value, np.ndarray) else (
-            tensor(value, dtype=x.type.dtype))
-    value = cast(value, x.type.dtype)
+def _fitted(value, type):
+    """value expanded to type's shape; extra leading dims of size 1 are dropped."""
+    if is_number(value):
+        return filled(value, type)
     have = value.type.shape
-    while len(have) > len(shape) and have[0] == 1:
-        have = have[1:]
-    if have != value.type.shape:
-        value = reshape(value, shape=have)
-    try:
-        fits = broadcast_shape(have, tuple(shape)) == tuple(shape)
-    except RuntimeError:
-        fits = False
+    extra = len(have) - type.ndim
+    if extra > 0 and all(n == 1 for n in have[:extra]):
+        value = ops.reshape(value, shape=have[extra:])
+    fits = value.type.ndim <= type.ndim and all(
+        a in (1, b) for a, b in zip(value.type.shape[::-1], type.shape[::-1], strict=False))
     if not fits:
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing "
-                           f"result of shape {list(shape)}")
-    return expand_to(value, tuple(shape))
+        raise RuntimeError(_mismatch(value.type.shape, type.shape))
+    return expand_to(value, type.shape)
 
 
-def setitem(x: Tensor, key, value) -> None:
-    """x[key] = value, in place."""
-    if _is_mask(key, x) and (is_number(value) or (isinstance(value, Tensor) and value.type.ndim == 0)):
-        _fill_masked(x, key, value)
+def _mismatch(have, want):
+    if len(have) > len(want):
+        return f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing result of " \
+               f"shape {list(want)}"
+    pairs = list(zip(have[::-1], want[::-1], strict=False))
+    bad = next(i for i, (a, b) in enumerate(pairs) if a not in (1, b))
+    return (f"The expanded size of the tensor ({pairs[bad][1]}) must match the existing size ({pairs[bad][0]}) at "
+            f"non-singleton dimension {len(want) - 1 - bad}.  Target sizes: {list(want)}.  Tensor sizes: "
+            f"{list(have)}")
+
+
+def setitem(x, key, value) -> None:
+    """Writes value, broadcast and cast to x's dtype, to x[key] in place."""
+    if x.type.ndim == 0 and isinstance(key, (int, slice)) and not isinstance(key, bool):
+        raise _zero_dim(key)
+    value = _operand(value, x.type.dtype)
+    view, advanced = _basic(x, _entries(key, x.type.ndim))
+    if not advanced:
+        assign(view, _fitted(value, view.type))
         return
-    write(x, key, value, index_set)
+    if _is_fill(advanced, value):
+        _fill(view, *advanced[0], value)
+        return
+    aligned, columns = _aligned(view, *_columns(view, advanced))
+    _write(ops.index_set, aligned, columns, value)
 
 
-def _is_mask(key, x) -> bool:
-    return isinstance(key, Tensor) and key.type.dtype is dt.bool_ and (
-        key.type.ndim > 0 and key.type.shape == x.type.shape[: key.type.ndim])
+def _is_fill(advanced, value) -> bool:
+    """Whether one number goes to where one mask holds: a select, without a read of the mask."""
+    mask = advanced[0][1]
+    return len(advanced) == 1 and mask.type.dtype.kind == "b" and (is_number(value) or value.type.numel == 1)
 
 
-def _fill_masked(x: Tensor, mask: Tensor, value) -> None:
-    """A mask with one value needs no read of the mask."""
-    shape = x.type.shape
-    mask = expand_to(reshape(mask, shape=mask.type.shape + (1,) * (len(shape) - mask.type.ndim)), shape)
-    assign(x, where(mask, _value(value, x, shape), x))
+def _fill(view, dim, mask, value):
+    t = view.type
+    if mask.type.shape != t.shape[dim:dim + mask.type.ndim]:
+        _mask_columns(mask, view, dim)  # raises
+    whole = ops.reshape(mask, shape=(1,) * dim + mask.type.shape + (1,) * (t.ndim - dim - mask.type.ndim))
+    if not is_number(value):
+        value = ops.reshape(value, shape=())
+    assign(view, ops.where(expand_to(whole, t.shape), filled(value, t), view))
 
 
-def write(x: Tensor, key, value, row) -> Tensor:
-    """Writes value at the places of `key` by a scatter row (index_set or index_add)."""
-    p = plan(key, x.type.shape)
-    view = basic(x, p)
-    if not p.tensors:
-        if row is index_add:
-            return assign(view, view + _value(value, x, view.type.shape))
-        return assign(view, _value(value, x, view.type.shape))
-    _, order = _order(p)
-    places, common = _indices(p)
-    front = permute(view, dims=order)
-    home = _home(p, len(common))
-    shape = common + front.type.shape[len(places):]
-    if home is None:
-        value = _value(value, x, shape)
-    else:
-        value = permute(_value(value, x, [shape[d] for d in home]), dims=inverse(home))
-    return assign(view, permute(row(front, value, *places), dims=inverse(order)))
+def _write(row, target, columns, value):
+    shape = columns[0].type.shape + target.type.shape[len(columns):]
+    assign(target, row(target, _fitted(value, target.type.with_shape(shape)), *columns))
 
 
-def index_put_(self: Tensor, indices, values, accumulate: bool = False) -> Tensor:
-    """Writes (or with accumulate adds) `values` at the places of a tuple of index tensors; returns self."""
-    write(self, tuple(indices), values, index_add if accumulate else index_set)
-    return self
+def _put_target(x, indices):
+    view, advanced = _basic(x, _entries(tuple(indices), x.type.ndim))
+    return _aligned(view, *_columns(view, advanced))
 
 
-def index_put(input: Tensor, indices, values, accumulate: bool = False) -> Tensor:
-    """Returns a copy of input with `values` at the places of a tuple of index tensors."""
-    return index_put_(input.clone(), indices, values, accumulate)
+def index_put_(input, indices, values, accumulate: bool = False):
+    """Writes (or adds) values at the places given by a tuple of index tensors, in place; returns input."""
+    target, columns = _put_target(input, indices)
+    _write(ops.index_add if accumulate else ops.index_set, target, columns, _operand(values, input.type.dtype))
+    return input
+
+
+def index_put(input, indices, values, accumulate: bool = False):
+    """Returns a copy of input with values written (or added) at the places given by index tensors."""
+    return index_put_(ops.copy(input), indices, values, accumulate)

@@ -2,9 +2,9 @@
 
 from .. import arith as _arith
 from ..op import Op
-from . import contract, create, elementwise, gather, library, movement, project, random, reduce, scan
+from . import contract, create, elementwise, gather, library, linalg, movement, project, random, reduce, scan, views
 
-_FAMILIES = (create, elementwise, movement, reduce, contract, gather, scan, random, library, project)
+_FAMILIES = (create, elementwise, movement, views, reduce, contract, gather, scan, random, library, linalg, project)
 TABLE: dict[str, Op] = {
     row.name: row for family in _FAMILIES for row in vars(family).values() if isinstance(row, Op)
 }

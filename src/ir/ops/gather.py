@@ -219,6 +219,65 @@ scatter = make_op(
      lambda g, _y, _x, i, _s, *, dim: _padded(gather(g, i, dim=dim), _s)), (_scatter_emit, "set"))
 
 
+def _shares(y, x, i, src, dim):
+    """Which elements equal the result, at x's places and at src's, and how many meet at each place."""
+    from .elementwise import convert, eq
+
+    mine = convert(eq(x, y), dtype=x.dtype)
+    theirs = convert(eq(_head(src, i), gather(y, i, dim=dim)), dtype=x.dtype)
+    return mine, theirs, scatter_add(mine, i, theirs, dim=dim)
+
+
+def _extreme_self(g, y, x, i, src, *, dim):
+    mine, _, count = _shares(y, x, i, src, dim)
+    return g * mine / count
+
+
+def _extreme_source(g, y, x, i, src, *, dim):
+    _, theirs, count = _shares(y, x, i, src, dim)
+    return _padded(gather(g / count, i, dim=dim) * theirs, src)
+
+
+def _head(src, index):
+    """The part of src that an index of its own shape or a smaller one reads."""
+    from .movement import slice_
+
+    if src.shape == index.shape:
+        return src
+    zeros, ones = (0,) * src.ndim, (1,) * src.ndim
+    return slice_(src, starts=zeros, stops=index.shape, steps=ones)
+
+
+def _prod_self(g, y, x, i, src, *, dim):
+    from .elementwise import eq, full_as, where
+
+    ones = full_as(x, 1)
+    others = scatter_prod(ones, i, src, dim=dim)
+    return where(eq(x, 0), g * others, g * y / where(eq(x, 0), ones, x))
+
+
+def _prod_source(g, y, x, i, src, *, dim):
+    """g times the product of all the others at the place: its own zero is left out, a second one is not."""
+    from .elementwise import convert, eq, full_as, where
+
+    part = _head(src, i)
+    zero = eq(part, 0)
+    zeros = scatter_add(_zeros(x.type), i, convert(zero, dtype=x.dtype), dim=dim)
+    others = scatter_prod(x, i, where(zero, full_as(part, 1), part), dim=dim)
+    alone = where(eq(zeros, 1), others, 0)
+    plain = gather(g * y, i, dim=dim) / where(zero, full_as(part, 1), part)
+    return _padded(where(zero, gather(g * alone, i, dim=dim), plain), src)
+
+
+# places that meet are combined: by product, by the larger, by the smaller
+scatter_prod = make_op("scatter_prod", Kind.SCATTER, _scatter_infer, _scatter_with(np.multiply.at),
+                       (_prod_self, None, _prod_source), (_scatter_emit, "mul"))
+scatter_amax = make_op("scatter_amax", Kind.SCATTER, _scatter_infer, _scatter_with(np.maximum.at),
+                       (_extreme_self, None, _extreme_source), (_scatter_emit, "maximum"))
+scatter_amin = make_op("scatter_amin", Kind.SCATTER, _scatter_infer, _scatter_with(np.minimum.at),
+                       (_extreme_self, None, _extreme_source), (_scatter_emit, "minimum"))
+
+
 def _padded(g, src):
     """g with zeros where src is larger than the index was."""
     from .movement import pad

@@ -30,5 +30,5 @@ def _infer(seed, *, shape, dtype):
 # emit: the scalar at flat position `place` of the draw of `seed`, in `dtype`
 philox_uniform = make_op(
     "philox_uniform", Kind.RANDOM, _infer, uniform_numpy, (None,),
-    lambda s, seed, place, *, shape, dtype: s.philox(seed, place),
+    lambda s, seed, place, *, shape, dtype: s.philox(seed, place, dtype),
 )

@@ -1,0 +1,7 @@
+"""Automatic differentiation in torch.autograd's names."""
+
+from ..frontend.autograd import backward as backward, grad as grad
+from ..frontend.grad_mode import (
+    enable_grad as enable_grad, inference_mode as inference_mode, no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Composites: functions that are one node in a graph, with NumPy forms for eager and gradients of their own."""

@@ -1,0 +1,38 @@
+"""torch.nn.functional: activations, losses, normalisation, convolution, pooling, attention."""
+
+from ..frontend.functions.nn.activation import (
+    celu as celu, elu as elu, elu_ as elu_, gelu as gelu, glu as glu, gumbel_softmax as gumbel_softmax,
+    hardshrink as hardshrink, hardsigmoid as hardsigmoid, hardswish as hardswish, hardtanh as hardtanh,
+    hardtanh_ as hardtanh_, leaky_relu as leaky_relu, leaky_relu_ as leaky_relu_, logsigmoid as logsigmoid,
+    mish as mish, prelu as prelu, relu as relu, relu6 as relu6, relu_ as relu_, rrelu as rrelu, selu as selu,
+    sigmoid as sigmoid, silu as silu, softplus as softplus, softshrink as softshrink, softsign as softsign,
+    tanh as tanh, tanhshrink as tanhshrink, threshold as threshold, threshold_ as threshold_,
+)  # fmt: skip
+from ..frontend.functions.nn.dropout import (
+    alpha_dropout as alpha_dropout, dropout as dropout, dropout1d as dropout1d, dropout2d as dropout2d,
+    dropout3d as dropout3d, feature_alpha_dropout as feature_alpha_dropout,
+)  # fmt: skip
+from ..frontend.functions.nn.linear import (
+    bilinear as bilinear, embedding as embedding, linear as linear, one_hot as one_hot,
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)  # fmt: skip
+from ..frontend.functions.nn.loss import (
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    cosine_embedding_loss as cosine_embedding_loss, cross_entropy as cross_entropy,
+    gaussian_nll_loss as gaussian_nll_loss, hinge_embedding_loss as hinge_embedding_loss,
+    huber_loss as huber_loss, kl_div as kl_div, l1_loss as l1_loss, margin_ranking_loss as margin_ranking_loss,
+    mse_loss as mse_loss, multi_margin_loss as multi_margin_loss,
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss, nll_loss as nll_loss,
+    poisson_nll_loss as poisson_nll_loss, smooth_l1_loss as smooth_l1_loss, soft_margin_loss as soft_margin_loss,
+    triplet_margin_loss as triplet_margin_loss,
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)  # fmt: skip
+from ..frontend.functions.nn.norm import (
+    batch_norm as batch_norm, cosine_similarity as cosine_similarity, group_norm as group_norm,
+    instance_norm as instance_norm, layer_norm as layer_norm, local_response_norm as local_response_norm,
+    normalize as normalize, pairwise_distance as pairwise_distance, rms_norm as rms_norm,
+)  # fmt: skip
+from ..frontend.functions.nn.softmax import (
+    log_softmax as log_softmax, softmax as softmax, softmin as softmin,
+)  # fmt: skip
