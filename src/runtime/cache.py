@@ -106,7 +106,7 @@ class Cache:
 
     def _write(self, key: str, suffix: str, data: bytes) -> Path:
         path = self.path_of(key, suffix)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        self._folder(path.parent.name)
         sum_path = path.with_name(path.name + _SUM)
         with contextlib.suppress(FileNotFoundError):
             sum_path.unlink()  # no old sum beside new data
@@ -139,7 +139,7 @@ class Cache:
         """Holds the keys against other processes and threads; a dead holder holds nothing."""
         directory = self.root / "locks"
         with contextlib.suppress(OSError):
-            directory.mkdir(mode=0o700, exist_ok=True)
+            self._folder("locks")
         with lock_files([directory / key for key in sorted(set(keys))]):
             yield
 
@@ -159,9 +159,16 @@ class Cache:
             shutil.rmtree(place, ignore_errors=True)
 
     def _make_workspace(self) -> Path:
-        parent = self.root / "tmp"
-        parent.mkdir(mode=0o700, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+        return Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self._folder("tmp")))
+
+    def _folder(self, name: str) -> Path:
+        folder = self.root / name
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except FileNotFoundError:  # someone removed the cache under a running process
+            _make_private(self.root)
+            folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
 
     def trim(self) -> int:
         """Returns how many entries were removed, oldest use first, to come under the limit."""

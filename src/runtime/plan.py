@@ -19,7 +19,6 @@ its sizes as `n`, and chunks [k * grain, (k + 1) * grain) of its extent. The pla
 not keep the memory behind the addresses alive: the caller does.
 """
 
-import ctypes
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -282,10 +281,3 @@ def can_use_blas(step: GemmStep) -> bool:
         if not by_rows and (matrix is step.c or not by_columns):
             return False
     return True
-
-
-def run_gemm(step: GemmStep, a: int, b: int, c: int) -> None:
-    """Runs one product at once on three addresses (the step's refs are not used)."""
-    record = array("q", gemm_record(step))
-    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(gemm_address(step.dtype))
-    run(record.buffer_info()[0], a, b, c)

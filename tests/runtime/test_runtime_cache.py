@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -102,6 +103,16 @@ def test_left_overs_of_killed_processes_go(cache, place):
         cache.trim()
         assert not any(path.exists() for path in left)
     assert cache.get(KEY, ".so") is not None
+
+
+def test_a_cache_removed_under_a_running_process_comes_back(cache, place):
+    cache.put(KEY, ".so", b"x")
+    shutil.rmtree(place)
+    assert cache.get(KEY, ".so") is None
+    with cache.lock([KEY]), cache.workspace():
+        cache.put(KEY, ".so", b"x")
+    assert cache.on_disk and place.stat().st_mode & 0o777 == 0o700
+    assert cache.read(KEY, ".so") == b"x"
 
 
 # --- which directory, and whether it can be trusted -----------------------------------------------
