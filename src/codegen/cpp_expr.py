@@ -11,6 +11,7 @@ from .prelude import C_TYPE
 
 BAKED = 64  # sizes below this stand in the text, so that compilers unroll
 _EXACT = frozenset("neg abs minimum maximum select copysign floor ceil trunc round".split())
+_DRAWN = {"float16": 11, "bfloat16": 8, "float32": 24}  # bits of a uniform draw
 _HALF = {"float16": "f16", "bfloat16": "bf16"}
 
 
@@ -101,8 +102,9 @@ class Names:
         sign, name = ("/", "floordiv") if isinstance(atom, Div) else ("%", "mod")
         inner, by = self.place(atom.of, reads), self.size(atom.by)
         if atom.of.lo < 0:  # C rounds toward zero
+            self.verbs.add((name, "int64"))
             return f"td_{name}((long)({inner}), (long){by})"
-        return f"({inner}) {sign} {by}" if sign == "%" else f"(({inner}) / {by})"
+        return f"({inner}) % {by}" if sign == "%" else f"(({inner}) / {by})"
 
     # exprs --------------------------------------------------------------------------------------
     def expr(self, e: Expr, name_of) -> str:
@@ -142,10 +144,21 @@ class Names:
         if verb == "pow" and d.kind in "ui":
             verb = "ipow"
         self.verbs.add((verb, e.args[-1].dtype.name))
+        if verb == "philox":
+            return self._draw(d, *args)
         text = f"td_{verb}({', '.join(args)})"
         if d.name in _HALF and verb not in _EXACT:
             return f"td_round_{_HALF[d.name]}({text})"
         return text
+
+    def _draw(self, d: DType, seed: str, place: str) -> str:
+        """A uniform number in [0, 1) from the leading bits of one word, or of two for a double."""
+        word = "td_philox((unsigned long){}, {})"
+        if d is float64:
+            high, low = (word.format(seed, f"2ul * {place}{more}") for more in ("", " + 1"))
+            return f"((double)(int)({high} >> 5) * 0x1p26 + (double)(int)({low} >> 6)) * 0x1p-53"
+        bits = _DRAWN[d.name]
+        return f"(float)(int)({word.format(seed, f'(unsigned long){place}')} >> {32 - bits}) * 0x1p-{bits}f"
 
     def _convert(self, source: DType, target: DType, text: str) -> str:
         if target.name in _HALF:

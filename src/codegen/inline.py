@@ -13,7 +13,8 @@ from ..ir.graph import Node
 from ..ir.op import Kind
 from ..ir.ops.gather import At
 from ..ir.scalar import COMPARE, Scalar
-from .index import Ix, Read, index_of
+from ..ir.type import contiguous_strides
+from .index import Ix, Read, flatten, index_of
 from .loops import Expr, Table, constant
 
 _COMPARE = frozenset(COMPARE)
@@ -59,6 +60,10 @@ class Emitter(Scalar):
         if x.kind == "const" and x.dtype.itemsize > 2 and dtype.itemsize > 2 and dtype.kind == x.dtype.kind == "f":
             return constant(self.table, _rounded(x.data.value, x.dtype), dtype)
         return self.table.make("call", dtype, "convert", (x,))
+
+    def philox(self, seed: Expr, place: Expr, dtype: DType) -> Expr:
+        """A uniform draw of this dtype at a place of the seed's sequence."""
+        return self.table.make("call", dtype, "philox", (seed, place))
 
     def dtype(self, x) -> DType | None:
         return x.dtype if type(x) is Expr else None
@@ -133,9 +138,11 @@ class Inliner:
             return out if type(out) is Expr else constant(self.table, out, node.type.dtype)
         if kind is Kind.MOVE:
             return self._move(node, index, mask)
-        if kind is Kind.CREATE or kind is Kind.RANDOM:
-            args = [self.at(a, (), mask) if type(a) is Node else a for a in node.args]
-            return op.emit(self.emitter, index, *args, **dict(node.attrs))
+        if kind is Kind.CREATE:
+            return op.emit(self.emitter, index, **dict(node.attrs))
+        if kind is Kind.RANDOM:
+            place = self.emitter.index(flatten(index, contiguous_strides(node.type.shape)), int64)
+            return op.emit(self.emitter, self.at(node.args[0], (), mask), place, **dict(node.attrs))
         if kind is Kind.GATHER:
             return self._gather(node, index, mask)
         raise TypeError(f"%{node.name} of kind {kind.value} cannot be inlined")

@@ -1,6 +1,6 @@
-// Philox 4x32-10: word i & 3 of the block whose counter is i >> 2 and whose key is (seed, 0).
-TD unsigned td_philox(unsigned seed, unsigned long i) {
-  unsigned c0 = (unsigned)(i >> 2), c1 = (unsigned)(i >> 34), c2 = 0, c3 = 0, k0 = seed, k1 = 0;
+// Philox 4x32-10: word i & 3 of the block whose counter is i >> 2 and whose key is the seed, low word first.
+TD unsigned td_philox(unsigned long seed, unsigned long i) {
+  unsigned c0 = (unsigned)(i >> 2), c1 = (unsigned)(i >> 34), c2 = 0, c3 = 0, k0 = (unsigned)seed, k1 = (unsigned)(seed >> 32);
 #pragma GCC unroll 10
   for (int round = 0; round < 10; round++) {
     unsigned long p = 0xd2511f53ul * c0, q = 0xcd9e8d57ul * c2;
