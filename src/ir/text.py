@@ -154,7 +154,7 @@ def _bodies(graph: Graph, found: dict[str, Graph]) -> dict[str, Graph]:
 
 def tabulate(graph: Graph) -> str:
     """The graph as a table: one row per node with opcode, name, target, args, type and line."""
-    rows = [("opcode", "name", "target", "args", "type", "line")]
+    rows: list[tuple[str, ...]] = [("opcode", "name", "target", "args", "type", "line")]
     for n in graph.nodes:
         target = n.target.name if n.opcode == "call_function" else _shown(n.target)
         args = [_arg_text(a) for a in n.args] + [f"{k}={_shown(v)}" for k, v in n.attrs]
