@@ -114,6 +114,13 @@ def test_import_contracts():
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+def test_every_package_stands_on_a_floor():
+    layers = " ".join(CONFIG["tool"]["importlinter"]["contracts"][0]["layers"])
+    named = set(re.findall(r"[\w.]+", layers))
+    missing = [name(p) for p in SRC.iterdir() if (p / "__init__.py").exists() and f"treadle.{p.name}" not in named]
+    assert not missing, f"name them in the layers of pyproject.toml: {missing}"
+
+
 def test_import_is_light():
     code = "import sys, treadle; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
