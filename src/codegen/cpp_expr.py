@@ -156,7 +156,7 @@ class Names:
         word = "td_philox((unsigned long){}, {})"
         if d is float64:
             high, low = (word.format(seed, f"2ul * {place}{more}") for more in ("", " + 1"))
-            return f"((double)(int)({high} >> 5) * 0x1p26 + (double)(int)({low} >> 6)) * 0x1p-53"
+            return f"(double)(long){high} * 0x1p-32 + (double)(int)({low} >> 11) * 0x1p-53"
         bits = _DRAWN[d.name]
         return f"(float)(int)({word.format(seed, f'(unsigned long){place}')} >> {32 - bits}) * 0x1p-{bits}f"
 
