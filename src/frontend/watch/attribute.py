@@ -219,10 +219,13 @@ def _write_by_python(record, holder, name: str, value, setter: FunctionType) -> 
     """A setter written in Python: the user's is watched in its frame, the framework's is judged."""
     if not record.hooks.is_framework_file(setter.__code__.co_filename):
         return
-    handled = record.hooks.is_value(value) or value is ABSENT
-    if record.is_fresh(holder) or (record.hooks.is_managed(holder) and handled):
+    if record.is_fresh(holder):
         return
-    if record.hooks.is_value(holder):
+    if record.hooks.is_managed(holder) and (record.hooks.is_value(value) or value is ABSENT):
+        names = instance_dict(holder)
+        if names is not None:
+            record.store(names, name)
+    elif record.hooks.is_value(holder):
         write_plainly(record, holder, name, value)
     else:
         _refuse(record, holder, name, value)

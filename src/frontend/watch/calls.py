@@ -24,8 +24,8 @@ from .operate import (
     special,
     subscript,
 )
-from .places import class_attribute, describe, is_primitive
-from .pure import FUNCTIONS, TYPES, data_model, hashes
+from .places import class_attribute, describe, is_primitive, mro_of
+from .pure import FUNCTIONS, METHODS, TYPES, data_model, hashes
 from .record import Record
 from .records import ABSENT
 
@@ -116,8 +116,14 @@ _MODULE = type(operator)
 
 
 def _owner_of(owner: type, name: str) -> type:
-    """Return the class of the MRO that defines the method."""
-    return next((base for base in owner.__mro__ if name in base.__dict__), owner)
+    """Return the class of the MRO that defines the method in C."""
+    for base in mro_of(owner):
+        if isinstance(base.__dict__.get(name), _C_METHODS):
+            return base
+    return owner
+
+
+_C_METHODS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType, staticmethod)
 
 
 def _descriptor(record: Record, method, args: list, kw: dict) -> None:
@@ -259,7 +265,10 @@ def makes_new(cls: type) -> bool:
     if isinstance(class_attribute(type(cls), "__call__"), FunctionType):
         return False
     new = class_attribute(cls, "__new__")
-    return isinstance(new, BuiltinFunctionType)
+    if not isinstance(new, BuiltinFunctionType):
+        return False
+    base = new.__self__
+    return base is object or base in METHODS or issubclass(base, BaseException)
 
 
 # Calls back into Python ---------------------------------------------------------------------------
@@ -312,11 +321,16 @@ def _reduce(record: Record, args: list, _kw: dict) -> None:
     if values is None:
         record.lazy(f"reduces what {describe(args[1])} yields")
         return
-    if FUNCTIONS.get(args[0]) is None:  # type: ignore[call-overload]
+    data = all(is_primitive(one) or record.hooks.is_value(one) for one in (*values, *args[2:]))
+    if not any(args[0] is one for one in _ARITHMETIC) or not data:
         _unknown(record, args[0])
         return
     for value in values:
         call(record, args[0], [value, value], {})
+
+
+_ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.and_, operator.or_, operator.xor,
+               operator.matmul, operator.truediv, operator.floordiv)  # fmt: skip
 
 
 def _makes_partial(_record: Record, _args: list, _kw: dict) -> None:

@@ -20,7 +20,7 @@ from types import (
 import numpy as np
 
 from .attribute import guard_class, guard_type
-from .places import LISTS, SETS, class_attribute, describe, is_primitive
+from .places import LISTS, SETS, base_of, class_attribute, describe, is_primitive
 from .record import Record, is_library_file
 from .records import ABSENT, Kind
 
@@ -35,6 +35,9 @@ ITERATORS = frozenset(
     + [kind for kind in vars(itertools).values() if isinstance(kind, type)]
     + [GeneratorType]
 )  # fmt: skip
+DATA = (int, float, complex, str, bytes, bool, range)
+IMMUTABLE = (*DATA, tuple)  # what their C methods read of `self` can never change
+MOST_ELEMENTS = 50_000
 VIEWS = frozenset(type(view) for d in ({}, _OD) for view in (d.keys(), d.values(), d.items()))
 # objects that are only themselves: compared by identity, always true, printed with an address
 PLAIN = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType, np.dtype, slice)
@@ -46,6 +49,14 @@ def special(record: Record, holder: object, name: str) -> object:
     return guard_class(record, type(holder), name)
 
 
+def is_value(record: Record, holder: object, name: str) -> bool:
+    """Tell whether the framework does this operation; guard that its class still does it so."""
+    if not record.hooks.is_value(holder):
+        return False
+    guard_class(record, type(holder), name)
+    return True
+
+
 def c_owner(method: object) -> type | None:
     """Return the C type that implements `method`, or None when it is not a C method."""
     if isinstance(method, (MethodDescriptorType, WrapperDescriptorType)):
@@ -55,7 +66,11 @@ def c_owner(method: object) -> type | None:
 
 def content(record: Record, holder: object) -> None:
     """Guard all elements of a list, dict, set or deque; tuples cannot change."""
-    if isinstance(holder, (*LISTS, dict, *SETS)):
+    if not isinstance(holder, (*LISTS, dict, *SETS)) or not record.needs_guard(holder):
+        return
+    if base_of(holder).__len__(holder) > MOST_ELEMENTS:
+        record.lazy(f"reads all of {describe(holder)}, too much to look at before each call")
+    else:
         record.read(Kind.CONTENT, holder)
 
 
@@ -63,12 +78,15 @@ def deep_content(record: Record, value: object, depth: int = 0) -> None:
     """Guard everything in nested containers that are handed to code which is not watched."""
     if depth > 20 or not isinstance(value, (tuple, *LISTS, dict, *SETS)):
         return
-    if not record.knows(Kind.CONTENT, value, None):
-        content(record, value)
-    elements = dict.values(value) if isinstance(value, dict) else tuple.__iter__(value) if isinstance(
-        value, tuple) else iter(value)  # fmt: skip
-    for element in list(elements):
+    content(record, value)
+    for element in inside(value):
         deep_content(record, element, depth + 1)
+
+
+def inside(value: object) -> tuple:
+    """Return the elements of a container (the values of a dict) without running user code."""
+    kind = base_of(value)
+    return tuple((kind.values if issubclass(kind, dict) else kind.__iter__)(value))
 
 
 def elements_of(value: object) -> list | None:
@@ -80,7 +98,7 @@ def elements_of(value: object) -> list | None:
 
 def iterate(record: Record, value: object) -> None:
     """Guard what iterating over `value` reads."""
-    if record.hooks.is_value(value) or is_primitive(value):
+    if is_primitive(value) or type(value) is tuple or is_value(record, value, "__iter__"):
         return
     if type(value) in ITERATORS or type(value) in VIEWS:
         if not record.is_fresh(value):
@@ -88,7 +106,7 @@ def iterate(record: Record, value: object) -> None:
         return
     found = special(record, value, "__iter__")
     owner = c_owner(found)
-    if isinstance(found, FunctionType) or owner is tuple:
+    if isinstance(found, FunctionType) or owner in IMMUTABLE:
         return
     if owner in (*LISTS, dict, *SETS, collections.OrderedDict):
         content(record, value)
@@ -106,11 +124,11 @@ def advance(record: Record, iterator: object) -> None:
 
 def length(record: Record, value: object) -> None:
     """Guard what len(value) reads."""
-    if record.hooks.is_value(value) or is_primitive(value) or isinstance(value, tuple):
+    if is_primitive(value) or is_value(record, value, "__len__"):
         return
     found = special(record, value, "__len__")
     owner = c_owner(found)
-    if isinstance(found, FunctionType) or found is ABSENT:
+    if isinstance(found, FunctionType) or found is ABSENT or owner in IMMUTABLE:
         return
     if owner in (*LISTS, dict, *SETS, collections.OrderedDict):
         record.read(Kind.LENGTH, value)
@@ -120,12 +138,12 @@ def length(record: Record, value: object) -> None:
 
 def truth(record: Record, value: object) -> None:
     """Guard what bool(value) reads."""
-    if record.hooks.is_value(value) or is_primitive(value) or isinstance(value, PLAIN):
+    if is_primitive(value) or isinstance(value, PLAIN) or is_value(record, value, "__bool__"):
         return
     found = special(record, value, "__bool__")
     if found is ABSENT:
         length(record, value)
-    elif not isinstance(found, FunctionType):
+    elif not isinstance(found, FunctionType) and c_owner(found) not in IMMUTABLE:
         record.lazy(f"takes the truth of {describe(value)}")
 
 
@@ -154,14 +172,19 @@ def item(record: Record, holder: object, key: object, kind: Kind = Kind.ITEM) ->
 
 def subscript(record: Record, holder: object, key: object) -> None:
     """Guard what `holder[key]` reads."""
-    if record.hooks.is_value(holder):
+    if is_value(record, holder, "__getitem__"):
         deep_content(record, key)
         return
     if is_primitive(holder) or isinstance(holder, type):
         return
     found = special(record, holder, "__getitem__")
-    owner = c_owner(found)
-    if isinstance(found, FunctionType) or owner is tuple:
+    if not isinstance(found, FunctionType):
+        c_item(record, holder, key, c_owner(found))
+
+
+def c_item(record: Record, holder: object, key: object, owner: type | None) -> None:
+    """Guard what the owner's own `__getitem__`, written in C, reads."""
+    if owner in IMMUTABLE:
         return
     if owner is dict:
         _dict_item(record, holder, key)
@@ -190,34 +213,39 @@ def _list_item(record: Record, holder, key: object) -> None:
 
 def contains(record: Record, holder: object, key: object) -> None:
     """Guard what `key in holder` reads."""
-    if record.hooks.is_value(holder) or is_primitive(holder):
+    if is_primitive(holder) or is_value(record, holder, "__contains__"):
         return
     if type(holder) in VIEWS and record.is_fresh(holder):
         return
     found = special(record, holder, "__contains__")
-    owner = c_owner(found)
-    if isinstance(found, FunctionType):
-        return
+    if found is ABSENT:
+        iterate(record, holder)
+    elif not isinstance(found, FunctionType):
+        c_contains(record, holder, key, c_owner(found))
+
+
+def c_contains(record: Record, holder: object, key: object, owner: type | None) -> None:
+    """Guard what the owner's own `__contains__`, written in C, reads."""
     if owner in (dict, set, frozenset):
         item(record, holder, key, Kind.HAS)
     elif owner in (tuple, *LISTS):
         content(record, holder)
-        for element in tuple(holder):  # type: ignore[arg-type]
-            compare(record, element, key)
-    elif found is ABSENT:
-        iterate(record, holder)
-    else:
+        for element in inside(holder):
+            if element is not key:
+                compare(record, element, key)
+    elif owner not in IMMUTABLE:
         record.lazy(f"looks into {describe(holder)}")
 
 
 def compare(record: Record, left: object, right: object, name: str = "__eq__") -> None:
     """Guard what comparing the two reads."""
-    if left is right and name == "__eq__":
+    if is_primitive(left) and is_primitive(right):
         return
-    if record.hooks.is_value(left) or record.hooks.is_value(right):
+    mirrored = _MIRRORED.get(name, name)
+    if is_value(record, left, name) | is_value(record, right, mirrored):
         return
     _comparable(record, left, name)
-    _comparable(record, right, _MIRRORED.get(name, name))
+    _comparable(record, right, mirrored)
 
 
 _MIRRORED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
@@ -228,14 +256,13 @@ def _comparable(record: Record, value: object, name: str, depth: int = 0) -> Non
         return
     found = special(record, value, name)
     owner = c_owner(found)
-    if isinstance(found, FunctionType) or found is ABSENT or owner is object:
+    if isinstance(found, FunctionType) or found is ABSENT or owner in (object, *DATA):
         return
     if owner not in (tuple, *LISTS, dict, *SETS, collections.OrderedDict) or depth > 20:
         record.lazy(f"compares {describe(value)}")
         return
     content(record, value)
-    inner = dict.values(value) if isinstance(value, dict) else value
-    for element in tuple(inner):  # type: ignore[arg-type]
+    for element in inside(value):
         _comparable(record, element, name if owner in (tuple, *LISTS) else "__eq__", depth + 1)
 
 
@@ -249,9 +276,10 @@ def binary(record: Record, left: object, right: object, operator: int) -> None:
     """Guard what a binary operator reads; `operator` is the argument of BINARY_OP."""
     if is_primitive(left) and is_primitive(right):
         return
-    if record.hooks.is_value(left) or record.hooks.is_value(right):
-        return
     in_place, name = operator >= len(_OPERATORS), _OPERATORS[operator % len(_OPERATORS)]
+    slot, mirrored = f"__{'i' * in_place}{name}__", f"__r{name}__"
+    if is_value(record, left, slot) | is_value(record, right, mirrored):
+        return
     if in_place and isinstance(left, (*LISTS, dict, set)):
         mutate(record, left, f"applies an in-place {name}")
     if isinstance(left, str) and name == "mod":
@@ -270,33 +298,38 @@ def _operand(record: Record, value: object, name: str, in_place: bool) -> None:
         return
     slots = [f"__{name}__", f"__r{name}__"] + [f"__i{name}__"] * in_place
     found = [special(record, value, slot) for slot in slots]
-    if any(one is not ABSENT and not isinstance(one, FunctionType) for one in found):
-        if not isinstance(value, type):  # X | Y of classes is a type expression
-            record.lazy(f"computes with {describe(value)}")
+    known = all(
+        one is ABSENT or isinstance(one, FunctionType) or c_owner(one) in IMMUTABLE for one in found
+    )
+    if not known and not isinstance(value, type):  # X | Y of classes is a type expression
+        record.lazy(f"computes with {describe(value)}")
 
 
 def unary(record: Record, value: object, name: str) -> None:
     """Guard what a unary operator reads."""
-    if is_primitive(value) or record.hooks.is_value(value):
+    if is_primitive(value) or is_value(record, value, name):
         return
-    if not isinstance(special(record, value, name), FunctionType):
+    found = special(record, value, name)
+    if not isinstance(found, FunctionType) and c_owner(found) not in IMMUTABLE:
         record.lazy(f"computes with {describe(value)}")
 
 
 def shown(record: Record, value: object, depth: int = 0) -> None:
     """Guard what str(), repr() or an f-string reads of `value`."""
-    if is_primitive(value) or record.hooks.is_value(value) or isinstance(value, (type, np.dtype)):
+    if is_primitive(value) or isinstance(value, (type, np.dtype)):
+        return
+    if is_value(record, value, "__format__"):
         return
     found = [special(record, value, slot) for slot in ("__format__", "__str__", "__repr__")]
     owner = c_owner(found[2])
-    if any(isinstance(one, FunctionType) for one in found):
+    if any(isinstance(one, FunctionType) for one in found) or owner in DATA:
         return
     if owner not in (tuple, list, dict, set, frozenset, collections.OrderedDict) or depth > 20:
         record.lazy(f"prints {describe(value)}, whose text is not known to stay the same")
         return
     content(record, value)
-    parts = [*dict.keys(value), *dict.values(value)] if isinstance(value, dict) else list(value)  # type: ignore
-    for part in parts:
+    keys = dict.keys(value) if isinstance(value, dict) else ()
+    for part in (*keys, *inside(value)):
         shown(record, part, depth + 1)
 
 
@@ -308,7 +341,7 @@ def mutate(record: Record, holder: object, action: str) -> None:
 
 def write_item(record: Record, holder: object, key: object, action: str = "sets an item") -> None:
     """Judge `holder[key] = ...` and `del holder[key]`."""
-    if record.hooks.is_value(holder):
+    if is_value(record, holder, "__setitem__"):
         deep_content(record, key)
         return
     slot = "__delitem__" if action.startswith("del") else "__setitem__"

@@ -2,22 +2,22 @@
 
 import struct
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CellType, EllipsisType, FunctionType, ModuleType, NoneType, NotImplementedType
 
 import numpy as np
 
 from .records import ABSENT, Kind
 
-_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _names_of = type.__dict__["__dict__"].__get__
 _plain_getattribute = object.__getattribute__
 
 NUMBERS = frozenset((int, float, bool, complex))
 PRIMITIVES = NUMBERS | {str, bytes, range, NoneType, EllipsisType, NotImplementedType}
 LISTS = (list, deque)
-DICTS = (dict,)
 SETS = (set, frozenset)
+_CONTAINERS = (OrderedDict, dict, *LISTS, *SETS, tuple)
 
 
 def is_primitive(value: object) -> bool:
@@ -27,7 +27,7 @@ def is_primitive(value: object) -> bool:
 
 def class_attribute(owner: type, name: str, after: type | None = None) -> object:
     """Return what `name` means on instances of `owner` by its MRO, starting behind `after`."""
-    mro = _mro_of(owner)
+    mro = mro_of(owner)
     start = mro.index(after) + 1 if after is not None else 0
     for base in mro[start:]:
         names = _names_of(base)
@@ -47,19 +47,22 @@ def instance_dict(holder: object) -> dict | None:
     return found if isinstance(found, dict) else None
 
 
+def base_of(holder: object) -> type:
+    """Return the container type of the holder, whose own methods read it as it really is."""
+    return next((kind for kind in _CONTAINERS if isinstance(holder, kind)), type(holder))
+
+
 def _content(holder, _key):
-    if isinstance(holder, dict):
-        kind = OrderedDict if ordered_dict(holder) else dict  # each has its own order
+    kind = base_of(holder)
+    if issubclass(kind, dict):
         return (*kind.keys(holder), ABSENT, *kind.values(holder))
-    return tuple(holder)
-
-
-def _has(holder, key) -> bool:
-    return dict.__contains__(holder, key) if isinstance(holder, dict) else key in holder
+    return tuple(kind.__iter__(holder))
 
 
 def _index(holder, key):
-    return holder[key] if -len(holder) <= key < len(holder) else ABSENT
+    kind = base_of(holder)
+    size = kind.__len__(holder)
+    return kind.__getitem__(holder, key) if -size <= key < size else ABSENT
 
 
 def _cell(holder: CellType, _key):
@@ -81,9 +84,9 @@ READ: dict[Kind, Callable] = {
     Kind.DICT: lambda holder, _: instance_dict(holder),
     Kind.SLOT: _slot,
     Kind.ITEM: lambda holder, key: dict.get(holder, key, ABSENT),
-    Kind.HAS: _has,
+    Kind.HAS: lambda holder, key: base_of(holder).__contains__(holder, key),
     Kind.CONTENT: _content,
-    Kind.LENGTH: lambda holder, _: len(holder),
+    Kind.LENGTH: lambda holder, _: base_of(holder).__len__(holder),
     Kind.INDEX: _index,
     Kind.CELL: _cell,
     Kind.CLASS: lambda holder, key: class_attribute(holder, *key),
@@ -91,6 +94,7 @@ READ: dict[Kind, Callable] = {
     Kind.DEFAULTS: lambda holder, _: holder.__defaults__,
     Kind.KWDEFAULTS: lambda holder, _: holder.__kwdefaults__,
     Kind.CLOSURE: lambda holder, _: holder.__closure__,
+    Kind.MRO: lambda holder, _: mro_of(holder),
     Kind.CALL: lambda holder, _: holder(),
 }
 
@@ -115,15 +119,6 @@ def same(expected: object, found: object) -> bool:
     if type(expected) is tuple:
         return len(expected) == len(found) and all(map(same, expected, found))
     return is_primitive(expected) and equal_primitive(expected, found)
-
-
-def containers_in(value: object) -> Iterator[object]:
-    """Yield the lists, dicts, sets and cells that `value` is or, as a tuple, contains."""
-    if type(value) is tuple:
-        for element in value:
-            yield from containers_in(element)
-    elif isinstance(value, (*LISTS, *DICTS, set, CellType)):
-        yield value
 
 
 def describe(value: object) -> str:

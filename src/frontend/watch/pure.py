@@ -17,13 +17,20 @@ from types import BuiltinFunctionType, FunctionType
 import numpy as np
 
 from .attribute import guard_class, guard_type, read_attribute, write_attribute
+from .layout import HEAP_TYPE
 from .operate import (
+    IMMUTABLE,
     ITERATORS,
     advance,
     binary,
+    c_contains,
+    c_item,
+    c_owner,
     compare,
     contains,
+    content,
     deep_content,
+    elements_of,
     item,
     iterate,
     length,
@@ -35,7 +42,7 @@ from .operate import (
     unary,
     write_item,
 )
-from .places import describe, is_primitive
+from .places import base_of, describe, is_primitive
 from .record import Record
 from .records import ABSENT, Kind
 
@@ -52,7 +59,8 @@ def scalar(record: Record, *args: object, **_kw: object) -> None:
         if is_primitive(value) or record.hooks.is_value(value) or type(value) is type:
             continue
         slots = ("__float__", "__int__", "__index__", "__complex__", "__abs__", "__round__", "__trunc__")
-        if not any(isinstance(special(record, value, slot), FunctionType) for slot in slots):
+        found = [special(record, value, slot) for slot in slots]
+        if not any(isinstance(one, FunctionType) or c_owner(one) in IMMUTABLE for one in found):
             record.lazy(f"converts {describe(value)}")
 
 
@@ -70,22 +78,24 @@ def texts(record: Record, *args: object, **kw: object) -> None:
 
 
 def adds_up(record: Record, values: object, *_args: object, **_kw: object) -> None:
+    """sum and its kin: iterates, and adds element to element."""
     iterate(record, values)
+    for value in elements_of(values) or ():
+        binary(record, value, value, 0)
 
 
 def truths(record: Record, values: object) -> None:
+    """any and all: the truth of each element."""
     iterate(record, values)
-    if isinstance(values, (list, tuple)):
-        for value in values:
-            truth(record, value)
+    for value in elements_of(values) or ():
+        truth(record, value)
 
 
 def of_type(record: Record, value: object, classes: object = None) -> None:
     """Reads the class of its first argument (isinstance, issubclass, type, callable)."""
-    if isinstance(value, type):
-        guard_class(record, value, "__init__")  # any name: the guard pins the class and its MRO
-    else:
-        guard_type(record, value)
+    owner = value if isinstance(value, type) else guard_type(record, value)
+    if owner.__flags__ & HEAP_TYPE:
+        record.read(Kind.MRO, owner)
     for one in classes if type(classes) is tuple else (classes,):
         if isinstance(one, type) and type(one) is not type:
             guard_class(record, type(one), "__instancecheck__")
@@ -95,6 +105,14 @@ def of_type(record: Record, value: object, classes: object = None) -> None:
 def abstract_check(record: Record, *_args: object) -> None:
     """Asks the registry of abstract base classes, which has one counter for all changes."""
     record.read(Kind.CALL, _abc.get_cache_token)
+
+
+def callable_type(record: Record, value: object) -> None:
+    special(record, value, "__call__")
+
+
+def default_dict(record: Record, *args: object, **_kw: object) -> None:
+    iterates(record, *args[1:])
 
 
 def makes_class(record: Record, *args: object, **_kw: object) -> None:
@@ -174,7 +192,7 @@ def _math_models() -> dict[object, Model]:
 
 # Callables that call back are rows of `calls.py`: sorted, min, max, map, filter, reduce, partial.
 FUNCTIONS: dict[object, Model] = _operator_models() | _math_models() | {
-    len: length, isinstance: of_type, issubclass: of_type, callable: of_type, getattr: attribute,
+    len: length, isinstance: of_type, issubclass: of_type, callable: callable_type, getattr: attribute,
     hasattr: attribute, setattr: sets_attribute, delattr: deletes_attribute, vars: own_names,
     iter: makes_iterator, next: steps, sum: adds_up, any: truths, all: truths, abs: scalar,
     round: scalar, divmod: scalar, pow: scalar, repr: texts, format: texts, ascii: texts, ord: scalar,
@@ -187,7 +205,7 @@ TYPES: dict[type, Model] = {
     slice: nothing, object: nothing, super: nothing, property: nothing, staticmethod: nothing,
     classmethod: nothing, type: makes_class, tuple: iterates, list: iterates, set: iterates,
     frozenset: iterates, dict: iterates, enumerate: iterates, zip: iterates, reversed: iterates,
-    collections.OrderedDict: iterates, collections.deque: iterates, collections.defaultdict: iterates,
+    collections.OrderedDict: iterates, collections.deque: iterates, collections.defaultdict: default_dict,
     operator.attrgetter: nothing, operator.itemgetter: nothing, operator.methodcaller: nothing,
     itertools.chain: iterates, itertools.cycle: iterates, itertools.islice: iterates,
     itertools.product: iterates, itertools.permutations: iterates, itertools.combinations: iterates,
@@ -206,12 +224,37 @@ def data_method(record: Record, holder: object, *args: object, **kw: object) -> 
 
 def reads_all(record: Record, holder: object, *args: object, **_kw: object) -> None:
     """Reads its container whole, and those it is given."""
-    iterates(record, holder, *args)
+    content(record, holder)
+    iterates(record, *args)
+
+
+def measures(record: Record, holder: object) -> None:
+    record.read(Kind.LENGTH, holder)
+
+
+def gets_item(record: Record, holder: object, key: object) -> None:
+    c_item(record, holder, key, c_owner(base_of(holder).__getitem__))
+
+
+def has(record: Record, holder: object, key: object) -> None:
+    c_contains(record, holder, key, base_of(holder))
+
+
+def puts_item(record: Record, holder: object, *_args: object) -> None:
+    mutate(record, holder, "sets an item")
+
+
+def chains(record: Record, _class: object, sources: object) -> None:
+    """itertools.chain.from_iterable."""
+    iterate(record, sources)
+    if elements_of(sources) is None:
+        record.lazy("chains what an iterator yields")
+    iterates(record, *elements_of(sources) or ())
 
 
 def finds(record: Record, holder: object, value: object = None, *_rest: object) -> None:
     """index, count: compares each element."""
-    contains(record, holder, value)
+    c_contains(record, holder, value, base_of(holder))
 
 
 def looks_up(record: Record, holder: object, key: object, *_default: object) -> None:
@@ -240,20 +283,20 @@ def _rows(models: dict[Model, str]) -> dict[str, Model]:
 
 _LIST = _rows({
     finds: "index count __contains__", reads_all: "copy __add__ __mul__ __iter__ __reversed__",
-    length: "__len__", subscript: "__getitem__", _sets_item: "__setitem__",
-    _deletes_item: "__delitem__",
+    measures: "__len__", gets_item: "__getitem__", puts_item: "__setitem__ __delitem__",
     changes: "append extend insert pop remove clear sort reverse appendleft extendleft popleft rotate"
              " __iadd__ __imul__ __init__",
 })  # fmt: skip
 _DICT = _rows({
-    looks_up: "get __getitem__", reads_all: "keys values items copy __iter__ __or__ __reversed__",
-    length: "__len__", contains: "__contains__", _sets_item: "__setitem__", _deletes_item: "__delitem__",
-    changes: "update pop popitem setdefault clear move_to_end __ior__ __init__", dict_from: "fromkeys",
+    looks_up: "get", reads_all: "keys values items copy __iter__ __or__ __reversed__",
+    measures: "__len__", gets_item: "__getitem__", has: "__contains__",
+    puts_item: "__setitem__ __delitem__", dict_from: "fromkeys",
+    changes: "update pop popitem setdefault clear move_to_end __ior__ __init__",
 })  # fmt: skip
 _SET = _rows({
     reads_all: "copy union intersection difference symmetric_difference issubset issuperset isdisjoint"
                " __iter__ __or__ __and__ __sub__ __xor__",
-    length: "__len__", contains: "__contains__",
+    measures: "__len__", has: "__contains__",
     changes: "add discard remove pop clear update intersection_update difference_update"
              " symmetric_difference_update __init__",
 })  # fmt: skip
@@ -275,6 +318,8 @@ def data_model(owner: type, name: str) -> Model | None:
         return METHODS[owner].get(name)
     if owner in DATA_TYPES or issubclass(owner, (int, float, str, np.generic)):
         return joins if name == "join" else data_method
+    if name == "from_iterable":
+        return chains
     if owner in ITERATORS:
         return steps if name in ("__next__", "send", "throw", "close") else nothing
     return None

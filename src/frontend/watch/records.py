@@ -37,7 +37,8 @@ class Kind(IntEnum):
     DEFAULTS = 11
     KWDEFAULTS = 12
     CLOSURE = 13  # cannot change; says which function keeps the cells
-    CALL = 14  # the holder is a pure C function of no arguments
+    MRO = 14
+    CALL = 15  # the holder is a pure C function of no arguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from threading import get_ident
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import cast
 
+from .attribute import guard_class
 from .calls import call
 from .declare import active
 from .layout import FrameLayout, Stack, frame_layout, running_function
@@ -132,6 +133,7 @@ class Watch:
         function = running_function(frame, layout)
         if isinstance(function, FunctionType):
             _guard_function(record, function)
+            _guard_selection(at, function, code)
         _note_made(at, code, function)
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
@@ -189,6 +191,14 @@ def _guard_function(record: Record, function: FunctionType) -> None:
     if function.__kwdefaults__ is not None:
         record.read(Kind.KWDEFAULTS, function)
         content(record, function.__kwdefaults__)
+
+
+def _guard_selection(at: Place, function: FunctionType, code: CodeType) -> None:
+    """Guard that the class still has this special method, which C code may have chosen."""
+    if code.co_argcount and code.co_name.startswith("__"):
+        first = at.stack.slots[0]
+        if class_attribute(type(first), code.co_name) is function:
+            guard_class(at.record, type(first), code.co_name)
 
 
 @lru_cache(maxsize=4096)

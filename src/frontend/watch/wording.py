@@ -10,7 +10,7 @@ _LOADS = frozenset(("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME", "LOA
 _NAMED_BY_SOURCE = frozenset((Kind.ITEM, Kind.INDEX, Kind.CELL, Kind.SLOT, Kind.CLASS))
 
 _OTHERS = {Kind.DICT: "__dict__", Kind.CODE: "__code__", Kind.DEFAULTS: "__defaults__",
-           Kind.KWDEFAULTS: "__kwdefaults__", Kind.CLOSURE: "__closure__", Kind.CALL: "result"}  # fmt: skip
+           Kind.KWDEFAULTS: "__kwdefaults__", Kind.CLOSURE: "__closure__", Kind.MRO: "__mro__", Kind.CALL: "result"}  # fmt: skip
 
 
 def name_of(node: Node, spot: Spot) -> str:

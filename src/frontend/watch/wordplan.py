@@ -10,6 +10,7 @@ from .records import Kind
 from .words import Words, word_at
 
 _OF_DICT = frozenset((Kind.ITEM, Kind.HAS, Kind.CONTENT, Kind.LENGTH))
+_OF_CLASS = frozenset((Kind.CLASS, Kind.MRO))
 _OF_LIST = frozenset((Kind.INDEX, Kind.CONTENT, Kind.LENGTH))
 _OF_FUNCTION = {Kind.CODE: 0, Kind.DEFAULTS: 1, Kind.KWDEFAULTS: 2}
 _LIST_SIZE, _LIST_ITEMS = 16, 24  # PyListObject, in every version
@@ -32,7 +33,9 @@ def plan_words(node: Node, holder: object, layout: HeapLayout) -> list[Entry] | 
     found: dict[int, Entry] = {}
     for spot in node.spots:
         entries = _entries(node, holder, spot, layout)
-        if entries is None or not (spot.one_object() or spot.kind in _OF_DICT or spot.kind is Kind.CLASS):
+        if entries is None:
+            return None
+        if not spot.one_object() and any(entry[3] is not Value.VERSION for entry in entries):
             return None
         found |= {entry[2]: entry for entry in entries}
     return list(found.values())
@@ -49,7 +52,7 @@ def _entries(node: Node, holder: object, spot: Spot, layout: HeapLayout) -> list
         return words
     if kind in _OF_LIST and type(holder) is list:
         return _list_entries(node, holder, spot, layout)
-    if kind is Kind.CLASS and isinstance(holder, type):
+    if kind in _OF_CLASS and isinstance(holder, type):
         type_lookup(holder, "__module__")  # a lookup gives the type a version if it has none
         address = start + layout.type_version
         return [(level, "I", address, Value.VERSION)] if word_at(address, "I") else None

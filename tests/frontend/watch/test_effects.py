@@ -6,10 +6,12 @@ import functools
 import inspect
 import itertools
 import logging
+import operator
 import os
 import random
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -287,6 +289,26 @@ COUNTER = itertools.count()
 
 def effect_framework_noise():
     fw.noise()  # here
+
+
+def effect_reduce_by_getitem():
+    return functools.reduce(operator.getitem, [{"a": TABLE}, "a"])  # here
+
+
+def effect_huge_container():
+    return [x for x in HUGE]  # here
+
+
+def effect_dict_attribute_replaced():
+    BOX.__dict__ = {"count": 0, "items": []}  # here
+
+
+def effect_weak_reference():
+    return REFERENCE()  # here
+
+
+HUGE = list(range(60_000))
+REFERENCE = weakref.ref(BOX)
 
 
 def effect_async():

@@ -117,7 +117,7 @@ def test_freed_dicts_are_never_looked_at():
     """Dicts are dropped in every way while their words are guarded; wrong reads would crash."""
     model = Model(4)
     guards = [guards_of(model.run), guards_of(model.run)]
-    for turn in range(60):
+    for turn in range(24):
         random.seed(turn)
         part = random.choice(model.parts)
         action = turn % 6

@@ -4,6 +4,7 @@ import abc
 import collections
 import enum
 import functools
+import itertools
 import math
 import operator
 import os
@@ -563,6 +564,137 @@ def case_user_function_called_by_framework():
     return lambda: fw.apply(lambda x: x * thing.scale, 2), lambda: setattr(thing, "scale", 9)
 
 
+class Doubling(dict):
+    """A dict whose own methods hide what C code reads of it."""
+
+    def __getitem__(self, key):
+        return super().__getitem__(key) * 2
+
+    def __iter__(self):
+        return iter(())
+
+    def __len__(self):
+        return super().__len__() + 100
+
+
+def case_dict_subclass_item():
+    table = Doubling(a=1)
+    return lambda: table["a"], lambda: table.__setitem__("a", 2)
+
+
+def case_dict_subclass_items():
+    table = Doubling(a=1)
+    return lambda: [pair for pair in table.items()], lambda: table.__setitem__("a", 2)
+
+
+def case_dict_subclass_length():
+    table = Doubling(a=1)
+    return lambda: len(table), lambda: table.__setitem__("b", 2)
+
+
+def case_operator_of_value_patched():
+    value = fw.Value([1])
+    return lambda: value + value, lambda: setattr(fw.Value, "__add__", lambda self, other: 5)
+
+
+def case_method_of_value_patched():
+    value = fw.Value([1])
+    return lambda: value.relu(), lambda: setattr(fw.Value, "relu", lambda self: 5)
+
+
+def case_chain_from_iterable():
+    rows = [[1], [2]]
+    return lambda: list(itertools.chain.from_iterable(rows)), lambda: rows[1].__setitem__(0, 3)
+
+
+def case_element_class_patched():
+    class Number:
+        def __radd__(self, other):
+            return other + 1
+
+    numbers = [Number()]
+    return lambda: sum(numbers), lambda: setattr(Number, "__radd__", lambda self, other: 7)
+
+
+def case_isinstance_after_bases_changed():
+    class Other:
+        pass
+
+    class Mine(Base):
+        pass
+
+    thing = Mine()
+    return lambda: isinstance(thing, Base), lambda: setattr(Mine, "__bases__", (Other,))
+
+
+def case_callable_by_class():
+    class Mine(Base):
+        pass
+
+    thing = Mine()
+    return lambda: callable(thing), lambda: setattr(Mine, "__call__", lambda self: 1)
+
+
+def case_int_enum():
+    thing = Thing()
+    thing.level = Level.LOW
+    return lambda: thing.level + 1, lambda: setattr(thing, "level", Level.HIGH)
+
+
+def case_equality_of_one_object():
+    class Odd:
+        def __eq__(self, other):
+            return False
+
+        __hash__ = None
+
+    odd = Odd()
+    return lambda: odd == odd, lambda: setattr(Odd, "__eq__", lambda self, other: True)
+
+
+def case_sort_key_method():
+    thing = Thing()
+    return lambda: sorted((1, 2), key=thing.__call__), lambda: setattr(thing, "scale", -1)
+
+
+def case_operator_getitem():
+    return lambda: operator.getitem(TABLE, "a"), lambda: TABLE.__setitem__("a", 7)
+
+
+def case_dict_get_as_key():
+    return lambda: max("ab", key=ORDER.get), lambda: ORDER.__setitem__("a", 7)
+
+
+def case_slice_of_tuple_of_lists():
+    rows = ([1], [2])
+    return lambda: rows[:1][0][0], lambda: rows[0].__setitem__(0, 7)
+
+
+def case_nested_function_default_from_outside():
+    def fn():
+        def inner(x=NAMES):
+            return x[0]
+
+        return inner()
+
+    return fn, lambda: NAMES.__setitem__(0, "q")
+
+
+def case_class_level_container():
+    class Mine:
+        table = {"rows": [1, 2]}  # noqa: RUF012
+
+    return lambda: Mine.table["rows"][1], lambda: Mine.table["rows"].__setitem__(1, 5)
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+ORDER = {"a": 1, "b": 2}
+
+
 class Net(fw.Module):
     def __init__(self):
         super().__init__()
@@ -581,7 +713,7 @@ def restore():
     names = dict(globals())
     copies = [(held, type(held)(held)) for held in (NAMES, SEEN)]
     table = {"a": 1, "b": {"c": 2}}
-    classes = {cls: dict(cls.__dict__) for cls in (Base, Thing, Net)}
+    classes = {cls: dict(cls.__dict__) for cls in (Base, Thing, Net, fw.Value)}
     floor = math.floor
     yield
     globals().clear()
@@ -589,6 +721,7 @@ def restore():
     NAMES[:] = copies[0][1]
     SEEN.clear(), SEEN.update(copies[1][1])
     TABLE.clear(), TABLE.update(table)
+    ORDER.update(a=1, b=2)
     math.floor = floor
     os.environ.pop("TREADLE_NOTHING", None)
     for cls, before in classes.items():
