@@ -24,6 +24,7 @@ from .frontend.functions.complexes import (
 from .frontend.functions.convert import (
     clone as clone,
 )  # fmt: skip
+from .frontend.compile import compile as compile
 from .frontend.functions.create import (
     arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty, empty_like as
     empty_like, empty_strided as empty_strided, from_dlpack as from_dlpack, from_numpy as from_numpy,
