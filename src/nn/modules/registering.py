@@ -37,6 +37,7 @@ def register_buffer(module, name: str, tensor: Tensor | None, persistent: bool) 
     if tensor is not None and not isinstance(tensor, Tensor):
         raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
                         "(torch Tensor or None required)")
+    note_change("a buffer is registered")
     tensor = _hooked(everywhere.buffer_registration, module, name, tensor)
     module._buffers[name] = tensor
     if persistent:
@@ -52,6 +53,7 @@ def register_parameter(module, name: str, param: Parameter | None) -> None:
     _check_name(module, name, "parameter")
     if _taken(module, name, module._parameters):
         raise KeyError(f"attribute '{name}' already exists")
+    note_change("a parameter is registered")
     if param is None:
         module._parameters[name] = None
         return
@@ -72,6 +74,7 @@ def add_module(module, name: str, child) -> None:
     _check_name(module, name, "module")
     if _taken(module, name, module._modules):
         raise KeyError(f"attribute '{name}' already exists")
+    note_change("a module is registered")
     module._modules[name] = _hooked(everywhere.module_registration, module, name, child)
 
 
@@ -162,6 +165,12 @@ def _assign_buffer(module, name, value) -> bool:
         raise RuntimeError("Registering a non-persistent buffer on a Module subclass that implements "
                            "register_buffer() without the persistent argument is not allowed.")
     return True
+
+
+def note_change(what: str) -> None:
+    """Something of a module's structure changes: within a recorded call it cannot be replayed."""
+    if current.recorder is not None:
+        current.recorder.leaves_graph(what)
 
 
 def note_assignment(module, name: str, value: Any) -> None:
