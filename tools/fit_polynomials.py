@@ -204,6 +204,20 @@ def lgamma_curve(t):
     return mp.loggamma(2 + t) / t
 
 
+def lgamma_half(t):
+    """lgamma(x) / (x - 1) at t = x - 3/4."""
+    x = t + mp.mpf("0.75")
+    return mp.loggamma(x) / (x - 1) if x != 1 else -mp.euler
+
+
+def lgamma_one(t):
+    """lgamma(x) / ((x - 1) (x - 2)) at t = x - 3/2."""
+    x = t + mp.mpf("1.5")
+    if x == 1:
+        return mp.euler
+    return mp.loggamma(x) / ((x - 1) * (x - 2)) if x != 2 else 1 - mp.euler
+
+
 def stirling_tail(w):
     """x (lgamma(x) - Stirling's formula) at w = 1 / x**2."""
     x = 1 / mp.sqrt(w)
@@ -263,8 +277,12 @@ FITS: dict[str, Fit] = {
     "erfinv_1": Fit(erfinv_tail(3), -0.764, 0.743, 23, lambda u: mp.mpf(1) / 2, D, True),
     "erfinv_2": Fit(erfinv_tail(mp.mpf("4.875")), -1.135, 1.135, 23, lambda u: mp.mpf(1) / 4, D, True),
     "lgamma_d": Fit(lgamma_curve, -0.51, 0.51, 19, lambda t: 1 / lgamma_curve(t), D, True),
+    "lgamma_half": Fit(lgamma_half, -0.25, 0.25, 22, lambda t: 1, D),
+    "lgamma_one": Fit(lgamma_one, -0.5, 0.5, 22, lambda t: 2, D),
     "stirling_d": Fit(stirling_tail, mp.mpf(10) ** -7, mp.mpf(1) / 62, 7, lambda w: mp.mpf(1) / 80, D),
     "digamma_d": Fit(digamma_curve, -0.51, 0.51, 23, lambda t: 1 / digamma_curve(t), D, True),
+    "digamma_half": Fit(lambda t: mp.digamma(t + mp.mpf("0.75")), -0.25, 0.25, 22, lambda t: 1, D),
+    "digamma_mid": Fit(lambda t: mp.digamma(t + 3), -1, 1, 23, lambda t: 2, D),
     "digamma_tail": Fit(digamma_tail, mp.mpf(10) ** -7, mp.mpf(1) / 62, 7, lambda w: w, D),
     "erf_small_fd": Fit(erf_tail, 0, mp.mpf("0.26"), 5, lambda z: 1 / (erf_tail(z) + 1), D),
     "erf_small_d": Fit(erf_tail, 0, 1, 13, lambda z: 1 / (erf_tail(z) + 1), D),
