@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from collections import OrderedDict
@@ -95,6 +96,7 @@ class Compiled:
                     self.states.popitem(last=False)
             self.states.move_to_end(key)
         state.records += 1
+        _prepare()
         recorder = Recorder(self.stretches.run)
         with watch(self.fn) as watched:
             result = self._run(recorder, args, kwargs)
@@ -159,6 +161,19 @@ class Compiled:
         from .explain import explain
 
         return explain(self)
+
+
+@functools.cache
+def _prepare() -> None:
+    """Builds the runtime's own library beside the first recording; what fails shows at the first use."""
+    from ..runtime.errors import BuildError
+    from ..runtime.support import prepare
+
+    def run():
+        with contextlib.suppress(BuildError):
+            prepare()
+
+    threading.Thread(target=run, name="treadle-prepare", daemon=True).start()
 
 
 disabled = [False]

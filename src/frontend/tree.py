@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from .tensor import Tensor
+from ..ir.device import device
+from ..ir.dtype import DType
+from .errors import Refused
+from .tensor import Size, Tensor
 
+_LASTING = (type, FunctionType, BuiltinFunctionType, ModuleType, DType, device, Size)  # handed out as they are
 _ATOMS = (int, float, bool, str, bytes, complex, type(None))
 
 
@@ -65,6 +70,8 @@ def template(value: Any, place) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return ("dataclass", kind, [(f.name, template(getattr(value, f.name), place))
                                     for f in dataclasses.fields(value)])
+    if kind not in _ATOMS and not isinstance(value, _LASTING):
+        raise Refused(f"an object of class {kind.__name__} is returned, which a replay could not make anew")
     return ("same", value)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins  # `bool`, `int` and `float` are methods here
+
 from ...ir import dtype as dt
 from ...ir import ops
 from ...ir.arith import cast
@@ -41,14 +43,14 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
     for a in args:
         if isinstance(a, dt.DType):
             dtype = a
-        elif isinstance(a, (str, int, Device)) and not isinstance(a, bool):
+        elif isinstance(a, (str, builtins.int, Device)) and not isinstance(a, builtins.bool):
             device = a
         elif isinstance(a, Tensor):
             dtype, device = a.dtype, a.device
-        elif a is not None and not isinstance(a, bool):
+        elif a is not None and not isinstance(a, builtins.bool):
             raise TypeError(f"to() received an invalid combination of arguments - got ({type(a).__name__}), but "
                             "expected a dtype, a device or a Tensor")
-    bools = [a for a in args if isinstance(a, bool)]
+    bools = [a for a in args if isinstance(a, builtins.bool)]
     copy = copy or (len(bools) > 1 and bools[1])
     if device is not None:
         _device(device)
