@@ -8,6 +8,7 @@ Framework code is not watched; it declares what it reads itself by the `declare_
 from .build import compile_guards
 from .declare import (
     declare_attr,
+    declare_call,
     declare_content,
     declare_elements,
     declare_item,
@@ -30,6 +31,7 @@ __all__ = [
     "Where",
     "compile_guards",
     "declare_attr",
+    "declare_call",
     "declare_content",
     "declare_elements",
     "declare_item",

@@ -3,15 +3,17 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from types import CellType
 
 from .guardset import GuardSet
 from .layout import heap_layout
 from .node import Anchor, Node, Spot
-from .places import describe, is_primitive
+from .places import LISTS, describe, is_primitive
 from .records import Guard, Kind
-from .seal import is_anchored
 
 Found = tuple[object, tuple | None, tuple[int, ...]]  # container, element it is, path inside tuples
+
+_HANGING = (dict, *LISTS, set, CellType)
 
 
 def compile_guards(guards: Iterable[Guard], exact: bool = False) -> GuardSet:
@@ -57,6 +59,8 @@ class _Draft:
         for address, above in waiting.items():
             for parent in above:
                 below.setdefault(parent, []).append(address)
+        for address, node in self.nodes.items():
+            node.origin = next(iter(self.hanging.get(address, ())), None)
         ready = deque(address for address, above in waiting.items() if not above)
         ordered: list[Node] = []
         while waiting:
@@ -95,7 +99,7 @@ def _inside(value: object, path: tuple[int, ...]) -> Iterator[tuple[object, tupl
     if type(value) is tuple:
         for index, part in enumerate(value):
             yield from _inside(part, (*path, index))
-    elif is_anchored(value):
+    elif isinstance(value, _HANGING):
         yield value, path
 
 
@@ -103,13 +107,14 @@ def _adoptions(guards: list[Guard]) -> list[Guard]:
     """Return guards that say where containers hang of which it was not said.
 
     A framework declares that it read `_parameters`, and not that this is an attribute of a module.
-    Kept alive, the dict would keep alive its parameters; so look for it in the guarded dicts.
+    Kept alive, the dict would keep alive its parameters; and the module may get another one. So
+    look for it in the guarded dicts.
     """
     said = {id(found) for guard in guards for found, _, _ in _containers(guard)}
     orphans = {
         id(guard.holder): guard
         for guard in guards
-        if id(guard.holder) not in said and is_anchored(guard.holder)
+        if id(guard.holder) not in said and isinstance(guard.holder, _HANGING)
     }
     adopted: list[Guard] = []
     dicts = {id(guard.holder): guard.holder for guard in guards if isinstance(guard.holder, dict)}

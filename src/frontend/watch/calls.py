@@ -26,7 +26,7 @@ from .operate import (
 )
 from .places import class_attribute, describe, is_primitive, mro_of
 from .pure import FUNCTIONS, METHODS, TYPES, data_model, hashes
-from .record import Record
+from .record import Record, is_helper_file
 from .records import ABSENT
 
 _LRU = type(functools.lru_cache(lambda: None))
@@ -64,6 +64,22 @@ def hand_over(record: Record, args: list, kw: dict[str, object]) -> None:
     """Guard the containers given to code that is not watched: it may read all of them."""
     for value in (*args, *kw.values()):
         deep_content(record, value)
+        _callable_handed_over(record, value)
+
+
+def _callable_handed_over(record: Record, value: object) -> None:
+    """Code that is not watched may call what it is given; only calls of Python code are seen then."""
+    while isinstance(value, (functools.partial, MethodType)):
+        value = value.func if isinstance(value, functools.partial) else value.__func__
+    if isinstance(value, FunctionType):
+        unseen = is_helper_file(value.__code__.co_filename)
+    else:
+        unseen = isinstance(value, _C_CALLABLES) and FUNCTIONS.get(value) is None
+    if unseen and not _is_known(record, value):
+        record.lazy(f"hands {describe_call(value)} to code that may call it unseen")
+
+
+_C_CALLABLES = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType, _LRU)
 
 
 def _function(record: Record, function, args: list, kw: dict) -> None:

@@ -7,6 +7,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from .attribute import read_attribute
+from .calls import call
 from .operate import content, deep_content, item
 from .places import instance_dict
 from .record import Record
@@ -40,6 +41,16 @@ def declare_elements(container: object) -> None:
     """Note that the framework read the elements of a list, dict or set, not what is inside them."""
     if active:
         _note(content, container)
+
+
+def declare_call(function: Callable, *args: object) -> None:
+    """Note that the framework is about to call what a user gave it, such as a hook."""
+    if active:
+        _note(_call, function, args)
+
+
+def _call(record: Record, function: Callable, args: tuple) -> None:
+    call(record, function, list(args), {})
 
 
 def declare_store(obj: object, name: str) -> None:

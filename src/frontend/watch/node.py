@@ -66,23 +66,8 @@ class Node:
     """
 
     __slots__ = (
-        "address",
-        "anchors",
-        "children",
-        "dead",
-        "exact",
-        "kept",
-        "kind",
-        "level",
-        "missed",
-        "pins",
-        "plan",
-        "seen",
-        "spots",
-        "streak",
-        "unset",
-        "weak",
-        "words",
+        "address", "anchors", "children", "dead", "exact", "kept", "kind", "level", "missed", "origin", "pins",
+        "plan", "seen", "spots", "streak", "unset", "weak", "words",
     )  # fmt: skip
 
     def __init__(self, holder: object):
@@ -90,6 +75,7 @@ class Node:
         self.weak = weakly(holder, partial(_holder_died, self))
         self.kept: object = holder if self.weak is None else None
         self.anchors: list[Anchor] = []
+        self.origin: Anchor | None = None  # where it was first seen hanging, for messages
         self.children: list[Node] = []
         self.spots: list[Spot] = []
         self.level, self.exact, self.dead = 0, False, False

@@ -7,6 +7,7 @@ object: the depth on the stack at which the result will lie, or the class that i
 """
 
 import dis
+import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
 from types import CodeType, FrameType, FunctionType
@@ -199,6 +200,22 @@ def _call_spread(at: Place, flags) -> Result:
     return _judge_call(at, function, [*args, *dict.values(kw)], tuple(dict.keys(kw)))
 
 
+def _import(at: Place, name) -> Result:
+    """Importing what is loaded already only reads sys.modules; else the module's code would run."""
+    level, names = at.stack.peek(2), at.stack.peek(1) or ()
+    top, record = name.partition(".")[0], at.record
+    loaded = sys.modules.get(name)
+    missing = [one for one in names if one not in getattr(loaded, "__dict__", ())]  # type: ignore
+    if level != 0 or loaded is None or missing or record.read(
+            Kind.ITEM, at.frame.f_builtins, "__import__") is not __import__:  # fmt: skip
+        record.lazy(f"imports {name}")
+    else:
+        record.read(Kind.ITEM, sys.modules, name)
+        record.read(Kind.ITEM, sys.modules, top)
+    record.muted = True  # until the next instruction: the import system is not the user's
+    return 1
+
+
 def _enter_with(at: Place, _arg) -> Result:
     manager = at.stack.peek(1)
     for name in ("__enter__", "__exit__"):
@@ -258,7 +275,7 @@ HANDLERS: dict[str, Handler] = {
     "CALL": _call, "CALL_FUNCTION_EX": _call_spread, "BEFORE_WITH": _enter_with,
     "MATCH_SEQUENCE": _match_type, "MATCH_MAPPING": _match_type, "MATCH_KEYS": _match_keys,
     "MATCH_CLASS": _refuse("matches a class pattern"),
-    "IMPORT_NAME": _refuse("imports a module"), "IMPORT_STAR": _refuse("imports a module"),
+    "IMPORT_NAME": _import, "IMPORT_FROM": _load_attr, "IMPORT_STAR": _refuse("imports a module"),
     "LOAD_BUILD_CLASS": _refuse("defines a class"),
     "PUSH_EXC_INFO": _caught,
     "YIELD_VALUE": _refuse("yields"), "GET_YIELD_FROM_ITER": _refuse("yields"), "SEND": _refuse("awaits"),
@@ -268,8 +285,18 @@ HANDLERS: dict[str, Handler] = {
         ("POP_JUMP_FORWARD", ""), ("POP_JUMP_BACKWARD", ""), ("JUMP", "_OR_POP"))},
 }  # fmt: skip
 
+# Instructions that read nothing but the frame's own variables and constants.
 SILENT = frozenset(
-    ["CACHE", "NOP", "RESUME", "POP_TOP", "PUSH_NULL", "COPY", "SWAP", "LOAD_CONST", "LOAD_FAST", "STORE_FAST", "DELETE_FAST", "LOAD_CLOSURE", "MAKE_CELL", "COPY_FREE_VARS", "PRECALL", "KW_NAMES", "IS_OP", "BUILD_TUPLE", "BUILD_STRING", "BUILD_SLICE", "LIST_TO_TUPLE", "LIST_APPEND", "SET_ADD", "MAP_ADD", "RETURN_VALUE", "RETURN_GENERATOR", "RAISE_VARARGS", "RERAISE", "POP_EXCEPT", "CHECK_EXC_MATCH", "CHECK_EG_MATCH", "PREP_RERAISE_STAR", "WITH_EXCEPT_START", "LOAD_ASSERTION_ERROR", "IMPORT_FROM", "ASYNC_GEN_WRAP", "END_ASYNC_FOR", "SETUP_ANNOTATIONS", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_BACKWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE", "EXTENDED_ARG"]
+    (
+        "CACHE NOP RESUME POP_TOP PUSH_NULL COPY SWAP LOAD_CONST LOAD_FAST STORE_FAST DELETE_FAST "
+        "LOAD_CLOSURE MAKE_CELL COPY_FREE_VARS PRECALL KW_NAMES IS_OP BUILD_TUPLE BUILD_STRING "
+        "BUILD_SLICE LIST_TO_TUPLE LIST_APPEND SET_ADD MAP_ADD RETURN_VALUE RETURN_GENERATOR "
+        "RAISE_VARARGS RERAISE POP_EXCEPT CHECK_EXC_MATCH CHECK_EG_MATCH PREP_RERAISE_STAR "
+        "WITH_EXCEPT_START LOAD_ASSERTION_ERROR ASYNC_GEN_WRAP END_ASYNC_FOR SETUP_ANNOTATIONS "
+        "JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT POP_JUMP_FORWARD_IF_NONE "
+        "POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE "
+        "EXTENDED_ARG"
+    ).split()
 )
 
 # How the name index is packed into the argument, by version: bits below it are flags.

@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from types import FrameType
 
+import numpy as np
+
 from .places import READ, is_primitive
 from .records import ABSENT, Guard, Hooks, Kind, LazyReason, Where
 
@@ -15,17 +17,37 @@ MOST_REASONS = 16  # past these, nothing more is learned by going on
 
 
 @cache
-def _library_roots() -> tuple[str, ...]:
+def _roots() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the folders of the standard library, and those of installed packages."""
     paths = sysconfig.get_paths()
-    found = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    found |= {str(Path(path).resolve()) for path in found}
-    return tuple(path + "/" for path in found)
+    library, packages = ({paths[a], paths[b]} for a, b in (("stdlib", "platstdlib"), ("purelib", "platlib")))
+    packages |= {f"{path}/site-packages" for path in library}
+    return tuple(
+        tuple(f"{path}/" for path in found | {str(Path(path).resolve()) for path in found})
+        for found in (library, packages)
+    )  # type: ignore[return-value]
 
 
 @cache
 def is_library_file(filename: str) -> bool:
     """Tell whether `filename` belongs to the standard library or to an installed package."""
-    return filename.startswith(_library_roots()) or filename.startswith("<frozen")
+    library, packages = _roots()
+    return filename.startswith((*library, *packages, "<frozen"))
+
+
+@cache
+def is_helper_file(filename: str) -> bool:
+    """Tell whether `filename` belongs to the standard library or NumPy.
+
+    What a framework calls there is its own business; any other package may hold a user's model.
+    """
+    library, packages = _roots()
+    if filename.startswith((_NUMPY, "<frozen")):
+        return True
+    return filename.startswith(library) and not filename.startswith(packages)
+
+
+_NUMPY = str(Path(np.__file__).parent) + "/"
 
 
 def line_of(frame: FrameType) -> int:

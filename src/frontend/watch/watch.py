@@ -15,7 +15,7 @@ from .layout import FrameLayout, Stack, frame_layout, running_function
 from .opcodes import Place, Result, decode
 from .operate import content
 from .places import class_attribute, is_primitive
-from .record import MOST_REASONS, Record, home_file
+from .record import MOST_REASONS, Record, home_file, is_helper_file
 from .records import Guard, Hooks, Kind, LazyReason
 
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
@@ -112,7 +112,7 @@ class Watch:
         layout, code = self._layout, frame.f_code
         if event != "call" or layout is None or self.pauses or self.record.muted:
             return None
-        if self.hooks.is_framework_file(home_file(frame)):
+        if self._is_frameworks(frame):
             return None
         if code.co_filename == _ABC_FILE and code.co_name in _CACHED_HOOKS:
             return None
@@ -121,6 +121,18 @@ class Watch:
         except Exception as error:  # a watch must never break the call it watches
             self.record.lazy(f"could not be followed ({type(error).__name__}: {error})")
             return None
+
+    def _is_frameworks(self, frame: FrameType) -> bool:
+        """Tell whether the frame runs the framework's code, or a helper that the framework called."""
+        asked: FrameType | None = frame
+        while asked is not None:
+            file = home_file(asked)
+            if self.hooks.is_framework_file(file):
+                return True
+            if not is_helper_file(file):
+                return False
+            asked = asked.f_back
+        return False
 
     def _watch_frame(self, frame: FrameType, code: CodeType, layout: FrameLayout) -> Callable | None:
         record, caller = self.record, self.record.frame

@@ -17,8 +17,12 @@ def name_of(node: Node, spot: Spot) -> str:
     """Return the shortest true name of a guarded place."""
     if spot.text:
         return spot.text
-    written = spot.where.source() if spot.kind in _NAMED_BY_SOURCE and _is_load(spot.where) else ""
-    return written or _generic_name(node, spot.kind, spot.key)
+    if spot.kind in _NAMED_BY_SOURCE and _is_load(spot.where):
+        written = spot.where.source()
+        name = spot.key[0] if spot.kind is Kind.CLASS else spot.key  # type: ignore[index]
+        if written and (not isinstance(name, str) or written.rstrip("'\"]").endswith(name)):
+            return written
+    return _generic_name(node, spot.kind, spot.key)
 
 
 def _is_load(where: Where) -> bool:
@@ -46,18 +50,18 @@ def _generic_name(node: Node, kind: Kind, key: object) -> str:
 
 
 def _is_instance_dict(node: Node) -> bool:
-    return bool(node.anchors) and node.anchors[0].spot.kind is Kind.DICT
+    return node.origin is not None and node.origin.spot.kind is Kind.DICT
 
 
 def _holder_name(node: Node) -> str:
     """Name a node by what it hangs in, else by its class."""
-    if not node.anchors:
-        held = node.weak() if node.weak is not None else node.kept
-        return held.__qualname__ if isinstance(held, (type, FunctionType)) else node.kind.__name__
-    anchor = node.anchors[0]
-    if anchor.spot.kind is Kind.DICT:
-        return _holder_name(anchor.node)
-    if anchor.spot.kind is Kind.CLOSURE:
+    anchor = node.origin
+    held = node.weak() if node.weak is not None else node.kept
+    if isinstance(held, (type, FunctionType)):
+        return held.__qualname__
+    if anchor is None or not isinstance(held, (dict, list, set, type(None))):
+        return node.kind.__name__
+    if anchor.spot.kind in (Kind.DICT, Kind.CLOSURE):
         return _holder_name(anchor.node)
     kind, key = anchor.element or (anchor.spot.kind, anchor.spot.key)
     return _generic_name(anchor.node, kind, key)

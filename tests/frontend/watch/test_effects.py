@@ -15,8 +15,9 @@ import weakref
 
 import numpy as np
 import pytest
+from treadle.frontend.watch import Watch
 
-from .framework import fw, record
+from .framework import HOOKS, fw, record
 
 STATE, TABLE, BAG, COUNT = [1], {"a": 1}, {1}, 0
 OUTSIDE = iter([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
@@ -216,9 +217,9 @@ def effect_eval():
 
 
 def effect_import():
-    import math  # here
+    import this_module_was_never_loaded as module  # here
 
-    return math.pi
+    return module
 
 
 def effect_generator():
@@ -311,6 +312,11 @@ HUGE = list(range(60_000))
 REFERENCE = weakref.ref(BOX)
 
 
+def effect_c_callback_given_to_framework():
+    fw.apply(len, STATE)  # not here: len is known
+    fw.apply(STATE.append, 1)  # here
+
+
 def effect_async():
     async def go():
         return 1
@@ -331,7 +337,10 @@ def marked_lines(function):
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_effect_makes_the_call_lazy_at_its_line(name):
-    _, watch = record(CASES[name]() if name == "nonlocal" else CASES[name])
+    watch = Watch(None, HOOKS)
+    function = watch.fn = CASES[name]() if name == "nonlocal" else CASES[name]
+    with contextlib.suppress(ModuleNotFoundError), watch:
+        function()
     assert watch.lazy
     allowed = marked_lines(CASES[name]) | marked_lines(ELSEWHERE.get(name, CASES[name]))
     if name in ("generator", "generator_context"):

@@ -534,6 +534,19 @@ def case_environ():
     return lambda: os.environ.get("TREADLE_NOTHING"), lambda: os.environ.__setitem__("TREADLE_NOTHING", "1")
 
 
+def case_import_inside():
+    def fn():
+        import math as loaded
+        from math import floor
+
+        return loaded.ceil(1.5), floor(1.5)
+
+    def change():
+        math.floor = math.ceil
+
+    return fn, change
+
+
 def case_parameter():
     net = Net()
     return lambda: net(fw.Value([1])), lambda: setattr(net, "weight", fw.Value([2]))
