@@ -34,7 +34,7 @@ def user_line() -> Line | None:
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(PACKAGE) and name not in _INSTALLED:
-            return tuple.__new__(Line, (name, frame.f_lineno, frame.f_code.co_name))  # no Python frame
+            return tuple.__new__(Line, (name, frame.f_lineno, frame.f_code.co_name, None))  # no Python frame
         frame = frame.f_back
     return None
 
