@@ -144,7 +144,13 @@ from .ir.dtype import (
     float32 as float32, float64 as double, float64 as float64, int8 as int8, int16 as int16, int16 as short,
     int32 as int, int32 as int32, int64 as int64, int64 as long, uint8 as uint8,
 )  # fmt: skip
-from . import autograd as autograd, linalg as linalg, nn as nn, optim as optim
+from .frontend.autocast import (
+    autocast as autocast, clear_autocast_cache as clear_autocast_cache, get_autocast_dtype as get_autocast_dtype,
+    is_autocast_cache_enabled as is_autocast_cache_enabled, is_autocast_enabled as is_autocast_enabled,
+    set_autocast_cache_enabled as set_autocast_cache_enabled, set_autocast_dtype as set_autocast_dtype,
+    set_autocast_enabled as set_autocast_enabled,
+)  # fmt: skip
+from . import amp as amp, autograd as autograd, linalg as linalg, nn as nn, optim as optim, utils as utils
 
 newaxis = None
 del _methods

@@ -1,0 +1,3 @@
+"""Handles of hooks, in torch.utils.hooks' names."""
+
+from ..frontend.hooks import RemovableHandle as RemovableHandle
