@@ -36,3 +36,23 @@ from ..frontend.functions.nn.norm import (
 from ..frontend.functions.nn.softmax import (
     log_softmax as log_softmax, softmax as softmax, softmin as softmin,
 )  # fmt: skip
+from ..frontend.functions.nn.conv import (
+    conv1d as conv1d, conv2d as conv2d, conv3d as conv3d, conv_transpose1d as conv_transpose1d,
+    conv_transpose2d as conv_transpose2d, conv_transpose3d as conv_transpose3d,
+)  # fmt: skip
+from ..frontend.functions.nn.pool import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d, adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d, adaptive_max_pool1d as adaptive_max_pool1d,
+    adaptive_max_pool2d as adaptive_max_pool2d, adaptive_max_pool3d as adaptive_max_pool3d,
+    avg_pool1d as avg_pool1d, avg_pool2d as avg_pool2d, avg_pool3d as avg_pool3d, lp_pool1d as lp_pool1d,
+    lp_pool2d as lp_pool2d, max_pool1d as max_pool1d, max_pool1d_with_indices as max_pool1d_with_indices,
+    max_pool2d as max_pool2d, max_pool2d_with_indices as max_pool2d_with_indices, max_pool3d as max_pool3d,
+    max_pool3d_with_indices as max_pool3d_with_indices, max_unpool1d as max_unpool1d,
+    max_unpool2d as max_unpool2d, max_unpool3d as max_unpool3d,
+)  # fmt: skip
+from ..frontend.functions.nn.vision import (
+    affine_grid as affine_grid, channel_shuffle as channel_shuffle, fold as fold, grid_sample as grid_sample,
+    interpolate as interpolate, pad as pad, pixel_shuffle as pixel_shuffle, pixel_unshuffle as pixel_unshuffle,
+    unfold as unfold, upsample as upsample, upsample_bilinear as upsample_bilinear,
+    upsample_nearest as upsample_nearest,
+)  # fmt: skip
