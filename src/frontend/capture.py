@@ -63,6 +63,14 @@ class Captured:
     fresh: int  # outputs 0..fresh-1 are new memory
     joint: Any = None  # how to go back through this call (joint.Joint), if backward is outside
 
+    def changed_grads(self) -> str | None:
+        """Names a `.grad` that is not there (or there) as it was when the call began."""
+        for ref, there in self.grad_guards:
+            owner = ref()
+            if owner is not None and (owner._grad is not None) is not there:
+                return f"the .grad of a {owner.type} tensor"
+        return None
+
 
 class _Places:
     """Numbers the tensors handed out and the storages they stand on."""

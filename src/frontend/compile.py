@@ -16,6 +16,7 @@ from .fastcall import MISS, fast_call
 from .interpreter import current
 from .recorder import Recorder
 from .replay import Replay
+from .safety import WouldFail
 from .stretches import Stretches
 from .tape import modes
 from .tensor import Tensor
@@ -84,7 +85,10 @@ class Compiled:
             for entry in state.entries:
                 if entry.guards.check() and entry.replay.valid():
                     self._fast = None if kwargs else entry.fast_for(args)
-                    return entry.replay(leaves)
+                    try:
+                        return entry.replay(leaves)
+                    except WouldFail:
+                        break  # recorded op by op, it fails where eager does
         return self._record(key, leaves, args, kwargs)
 
     def _record(self, key, leaves, args, kwargs):
@@ -104,13 +108,17 @@ class Compiled:
         recorder.closing = True
         recorder.flush()
         if captured is not None:
-            guards = watched.compile_guards()
-            if guards.check():
-                self._add(state, guards, captured)
-            else:
-                state.unstable += 1
-                self.events.append(f"not compiled: the call changed {guards.first_failure()}")
+            self._consider(state, watched.compile_guards(), captured)
         return result
+
+    def _consider(self, state: State, guards, captured: Captured) -> None:
+        """Builds the graph unless the call itself changed what it read: then the next call is recorded too."""
+        changed = captured.changed_grads() or (None if guards.check() else guards.first_failure())
+        if changed is None:
+            self._add(state, guards, captured)
+        else:
+            state.unstable += 1
+            self.events.append(f"not compiled: the call changed what it had read: {changed}")
 
     def _run(self, recorder, args, kwargs):
         current.recorder = recorder

@@ -16,6 +16,7 @@ from ..ir.graph import Builder, Graph, Node
 from ..ir.interpret import run_numpy
 from ..ir.ops import copy as copy_op
 from ..ir.type import TensorType
+from .safety import Checked, Committing, early_checks, may_fail
 
 log = logging.getLogger("treadle")
 
@@ -136,13 +137,19 @@ def _compile(graph: Graph, layouts, writes, report: Report):
     report.optimized = optimized = separate_outputs(optimize(graph), set())
     report.seconds["passes"] = clock() - start
     start = clock()
-    program = generate(optimized, donated=dict(writes), layouts=tuple(layouts))
+    late = bool(writes) and bool(may_fail(optimized))  # an error must not come after a write
+    checks = early_checks(optimized) if late else None
+    donated = {} if late and checks is None else dict(writes)
+    program = generate(optimized, donated=donated, layouts=tuple(layouts))
     report.program = program
     report.seconds["codegen"] = clock() - start
     start = clock()
     launcher = Launcher(program)
     report.seconds["build"] = clock() - start
-    return launcher
+    types = [p.type for p in graph.placeholders]
+    if checks is not None:
+        return Checked(launcher, checks, types, layouts, _array_at)
+    return Committing(launcher, writes, types, layouts, _array_at) if late else launcher
 
 
 __all__ = ["Interpreted", "Report", "make_executable", "using"]

@@ -115,10 +115,18 @@ def _state_text(number: int, state: State) -> str:
     for entry in state.entries:
         lines.append(f"  one graph, replayed {entry.replay.calls} time(s), "
                      f"{len(entry.guards.texts)} guard(s)")
-        lines += [f"    guard: {text}" for text in entry.guards.texts]
+        lines += _guard_lines(entry.guards.texts)
         for report in _with_backward(entry.report):
             lines.append("  " + _report_text(report).replace("\n", "\n  "))
     return "\n".join(lines)
+
+
+SHOWN = 12  # guards listed on the page; all are in `entry.guards.texts`
+
+
+def _guard_lines(texts) -> list[str]:
+    left = len(texts) - SHOWN
+    return [f"    guard: {t}" for t in texts[:SHOWN]] + ([f"    and {left} more"] if left > 0 else [])
 
 
 def _report_text(report: Report) -> str:

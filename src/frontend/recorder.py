@@ -22,6 +22,7 @@ from ..ir.type import TensorType, tensor_type
 from ..runtime.storage import Storage
 from .interpreter import current
 from .mutation import put_chain
+from .rescue import rescue
 from .strides import view_strides
 from .tensor import Tensor
 
@@ -103,6 +104,7 @@ class Recorder:
         self.lifted: list[Root] = []
         self.inputs: list[Input] = []
         self.born: list[weakref.ref] = []
+        self.log: list[tuple[Root, Node]] = []  # writes to storages from outside, in program order
 
     def root(self, storage: Storage) -> Root | None:
         """What this stretch knows of a storage."""
@@ -194,6 +196,8 @@ class Recorder:
             root = x.storage.root
         root.value = put_chain_nodes(self.builder, root.value, x._chain[root.depth:], new)
         root.writes += 1
+        if root.lifted:
+            self.log.append((root, root.value))
         x.storage.pending = self
 
     # what Python may ask for ----------------------------------------------------------------------
@@ -272,12 +276,17 @@ class Recorder:
         try:
             writes = [(len(alive) + k, place[id(r.tensor)]) for k, r in enumerate(written)]
             arrays = self._run_graph(graph, [i.tensor for i in inputs], writes, self.closing and not self.lazy)
+        except Exception as error:
+            rescue(error, graph.nodes, [i.tensor.nd for i in inputs], alive, self.log, self.grads)
+            self.failed = True
+            raise
         finally:
             current.recorder = saved
-        self._reset()
+            self._reset()
         self._store(arrays, alive, inputs)
 
-    closing = False
+    closing = False  # the call is over: what is flushed now is no read of data
+    failed = False
 
     def _store(self, arrays, alive, inputs) -> None:
         taken = {id(i.tensor._nd) for i in inputs}

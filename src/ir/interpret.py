@@ -76,6 +76,13 @@ def run_op(op, args, attrs, node=None):
             return tuple(outs) if op.outputs > 1 else outs[0]
         return _arrays(op.eager(*args, **attrs))
     except Exception as error:
-        if node is not None and node.line is not None:
-            error.add_note(f"while executing %{node.name} = {op.name}, recorded at {node.line}")
+        if node is not None:
+            error.__dict__["_treadle_node"] = node  # the outermost graph's is set last
+            if node.line is not None:
+                error.add_note(f"while executing %{node.name} = {op.name}, recorded at {node.line}")
         raise
+
+
+def failed_node(error: Exception):
+    """The node of the outermost graph whose op raised `error`, if it was raised by one."""
+    return error.__dict__.get("_treadle_node")

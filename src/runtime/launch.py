@@ -55,6 +55,10 @@ class Launcher:
         except IndexError:
             return _Lease(self)
 
+    def give_back(self, lease: _Lease) -> None:
+        """Returns a lease that was not run."""
+        self._leases.append(lease)
+
     def run(self, lease: _Lease) -> list[np.ndarray | None]:
         """Runs the program on a lease whose input slots are filled; the lease is given back."""
         view = lease.view

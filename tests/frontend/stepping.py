@@ -52,15 +52,18 @@ def trajectory(build, calls, compiled, seed=0):
         try:
             out = arrays(call(fn, number))
         except Exception as error:  # the error is part of what is compared
-            out = (type(error).__name__, str(error).split("\n")[0])
+            kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")
+            out = (kind.__name__, str(error).split("\n")[0])
         seen.append([out if not isinstance(out, tuple) else list(out), arrays(state())])
     return seen, fn
 
 
-def check(build, calls, graphs=None, lazy=None, rtol=1e-6):
+def check(build, calls, graphs=None, lazy=None, rtol=1e-6, errors=0):
     """Eager and compiled agree over `calls`; asserts how many graphs and lazy keys there are."""
     eager, _ = trajectory(build, calls, False)
     got, fn = trajectory(build, calls, True)
+    raised = [out for out, _ in eager if isinstance(out, list) and out and isinstance(out[0], str)]
+    assert len(raised) == errors, raised
     same(eager, got, rtol=rtol)
     counts = fn.explain().counts
     text = str(fn.explain())

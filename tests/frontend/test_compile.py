@@ -88,7 +88,7 @@ def mlp():
 
 
 def normed():
-    return nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.GELU(), nn.Dropout(0.3), nn.Linear(16, 4))
+    return nn.Sequential(nn.Linear(6, 16, bias=False), nn.BatchNorm1d(16), nn.GELU(), nn.Dropout(0.3), nn.Linear(16, 4))
 
 
 def batch(k, n=10):
@@ -310,7 +310,7 @@ def test_exception_leaves_effects_before_it():
         return compile(f), lambda: table
 
     good, bad = T.tensor([0, 2]), T.tensor([0, 9])
-    check(build, [lambda fn, k: fn(rand(4, 3), bad if k in (0, 4) else good) for _ in range(6)])
+    check(build, [lambda fn, k: fn(rand(4, 3), bad if k in (0, 4) else good) for _ in range(6)], errors=2)
 
 
 # backward outside ---------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ def test_compiled_forward_with_backward_outside():
 
 def test_backward_twice_and_changed_input_raise_as_eager():
     w = T.ones(3, requires_grad=True)
-    fn = T.compile(lambda x: (x * w).exp().sum())
+    fn = T.compile(lambda x: (x * w * w).exp().sum())
     for _ in range(3):
         y = fn(rand(3))
     y.backward()
