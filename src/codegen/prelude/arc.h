@@ -57,13 +57,15 @@ TD double td_acos_d(double x) {
 }
 
 TD float td_asin_f(float x) {
-  double v = (double)x, a = td_abs_d(v), z = a < 0.5 ? a * a : (1 - a) * 0.5, s = a < 0.5 ? a : __builtin_sqrt(z);
+  double v = (double)x, a = td_abs_d(v), z = a < 0.5 ? a * a : (1 - a) * 0.5;
+  double s = a < 0.5 ? a : __builtin_sqrt(z);
   double y = td_mad(s * z, td_asin_poly_fd(z), s);
   return td_copysign_f((float)(a < 0.5 ? y : 0x1.921fb54442d18p+0 - 2 * y), x);
 }
 
 TD float td_acos_f(float x) {
-  double v = (double)x, a = td_abs_d(v), z = a < 0.5 ? a * a : (1 - a) * 0.5, s = a < 0.5 ? a : __builtin_sqrt(z);
+  double v = (double)x, a = td_abs_d(v), z = a < 0.5 ? a * a : (1 - a) * 0.5;
+  double s = a < 0.5 ? a : __builtin_sqrt(z);
   double y = td_mad(s * z, td_asin_poly_fd(z), s);
   double middle = 0x1.921fb54442d18p+0 - td_copysign_d(y, v);
   return (float)(a < 0.5 ? middle : v > 0 ? 2 * y : 0x1.921fb54442d18p+1 - 2 * y);
@@ -99,7 +101,7 @@ TD double td_arc_tangent_d(double n, double d) {
   td_dd u = td_sum(a, -b), v = td_sum(a, b), zero = {a, 0}, one = {b, 0};
   td_dd t = td_dd_div(middle ? u : zero, middle ? v : one);
   t.h = b == 0 ? 0 : t.h;
-  t.l = (b == 0) | (a < 0x1p-900) ? 0 : t.l;
+  t.l = ((b == 0) | (a < 0x1p-900)) ? 0 : t.l;
   double z = t.h * t.h, tail = td_mad(t.h * z, td_atan_poly_d(z), t.l);
   // the angle is base + sign * t
   bool swap = n > m, back = (long)td_bits(d) < 0, minus = swap != back;
@@ -125,7 +127,7 @@ TD double td_atan2_d(double y, double x) {
   n = infinite ? (n == top ? 1.0 : 0.0) : n * scale;
   m = infinite ? (m == top ? 1.0 : 0.0) : m * scale;
   double r = td_arc_tangent_d(n, td_copysign_d(m, x));
-  return (x != x) | (y != y) ? x + y : td_copysign_d(r, y);
+  return ((x != x) | (y != y)) ? x + y : td_copysign_d(r, y);
 }
 
 TD double td_arc_tangent_fd(double n, double d) {
@@ -148,5 +150,5 @@ TD float td_atan2_f(float y, float x) {
   n = infinite ? (n == top ? 1.0 : 0.0) : n;
   m = infinite ? (m == top ? 1.0 : 0.0) : m;
   float r = (float)td_arc_tangent_fd(n, td_copysign_d(m, (double)x));
-  return (x != x) | (y != y) ? x + y : td_copysign_f(r, y);
+  return ((x != x) | (y != y)) ? x + y : td_copysign_f(r, y);
 }

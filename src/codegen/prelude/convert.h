@@ -32,8 +32,8 @@ template <class S> TD bool td_cast(td_tag<bool>, S x) { return x != 0; }
 
 template <class S> TD td_bf16 td_cast(td_tag<td_bf16>, S x) { return td_to_bf16((float)x); }
 template <class S> TD td_f16 td_cast(td_tag<td_f16>, S x) { return td_to_f16((float)x); }
-TD td_bf16 td_cast(td_tag<td_bf16>, bool x) { return td_to_bf16((float)__builtin_bit_cast(unsigned char, x)); }
-TD td_f16 td_cast(td_tag<td_f16>, bool x) { return td_to_f16((float)__builtin_bit_cast(unsigned char, x)); }
+TD td_bf16 td_cast(td_tag<td_bf16>, bool x) { return td_to_bf16(td_cast(td_tag<float>(), x)); }
+TD td_f16 td_cast(td_tag<td_f16>, bool x) { return td_to_f16(td_cast(td_tag<float>(), x)); }
 TD td_f16 td_cast(td_tag<td_f16>, double x) { return td_to_f16(td_round_to_odd(x)); }
 
 template <class T, class S> TD T td_convert(S x) { return td_cast(td_tag<T>(), x); }

@@ -1,7 +1,9 @@
 // Division and remainders. Integers: a zero divisor gives 0 (the caller checks for it and raises),
 // MIN / -1 wraps. Up to 32 bits they go through double, whose quotient truncates exactly.
 
-template <class T> TD T td_quotient(T a, T b) { return (T)(int)(long)((double)a / (double)(b == 0 ? (T)1 : b)); }
+template <class T> TD T td_quotient(T a, T b) {
+  return (T)(int)(long)((double)a / (double)(b == 0 ? (T)1 : b));
+}
 
 TD long td_quotient(long a, long b) { return b == 0 ? 0 : b == -1 ? -a : a / b; }
 
@@ -23,7 +25,7 @@ TD bool td_floordiv(bool a, bool b) { return a && b; }
 // the remainder with the divisor's sign
 template <class T> TD T td_mod(T a, T b) {
   T r = td_fmod(a, b);
-  return (T)((r != 0) & ((r < 0) != (b < 0)) ? r + b : r);
+  return (T)(((r != 0) & ((r < 0) != (b < 0))) ? r + b : r);
 }
 TD bool td_mod(bool, bool) { return false; }
 
@@ -51,17 +53,17 @@ TD double td_fmod(double a, double b) {
 
 TD float td_mod(float a, float b) {
   float r = td_fmod(a, b);
-  return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r;
+  return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;
 }
 TD double td_mod(double a, double b) {
   double r = td_fmod(a, b);
-  return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r;
+  return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;
 }
 
 // PyTorch's: from the exact remainder, so that a quotient just under an integer stays under it
 template <class T> TD T td_floor_quotient(T a, T b, T mod) {
   T div = (a - mod) / b;
-  div = (mod != 0) & ((b < 0) != (mod < 0)) ? div - 1 : div;
+  div = ((mod != 0) & ((b < 0) != (mod < 0))) ? div - 1 : div;
   T down = td_floor(div);
   down = div - down > (T)0.5 ? down + 1 : down;
   T zero = td_copysign((T)0, a / b);

@@ -171,7 +171,8 @@ TD double td_erfinv_d(double x) {
   low += tail ? r.l * 1.03 : w.l * 0.22;
   td_dd g = td_last_step(p, u, first, low), y = td_product(x, g.h);
   double v = y.h + td_mad(x, g.l, y.l);
-  return a < 0x1p-200 ? x * 0x1.c5bf891b4ef6bp-1 : a == 1 ? x * __builtin_inf() : a > 1 ? __builtin_nan("") : v;
+  v = a < 0x1p-200 ? x * 0x1.c5bf891b4ef6bp-1 : v;
+  return a == 1 ? x * __builtin_inf() : a > 1 ? __builtin_nan("") : v;
 }
 
 TD float td_erfinv_f(float x) { return (float)td_erfinv_d((double)x); }

@@ -123,7 +123,8 @@ TD double td_expm1_d(double x) {
   double h = td_double_of((unsigned long)(bits - 1) << 52), tail = h * (a.r * a.r) * td_exp_tail_d(a.r);
   double top = h - 0.5, s = td_mad(h, a.r, top), low = td_mad(h, a.r, top - s);
   double y = 2 * (s + (low + tail));
-  double end = td_double_of(0x7ff0000000000000ul ^ ((unsigned long)((long)td_bits(x) >> 63) & 0xc000000000000000ul));
+  unsigned long sign = (unsigned long)((long)td_bits(x) >> 63);
+  double end = td_double_of(0x7ff0000000000000ul ^ (sign & 0xc000000000000000ul));
   y = td_abs_d(x) > 709.9 ? end : y;
   return x == 0 ? x : y;
 }

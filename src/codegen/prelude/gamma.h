@@ -98,7 +98,7 @@ TD double td_lgamma_d(double x) {
   w = td_dd_add(w, minus);
   double y = left ? w.h + w.l : g.h + g.l;
   y = m < 0x1p-500 ? -td_log_d(m) : y;
-  y = (m == __builtin_inf()) | ((x < 0) & (u == 0)) ? __builtin_inf() : y;
+  y = ((m == __builtin_inf()) | ((x < 0) & (u == 0))) ? __builtin_inf() : y;
   return x != x ? x : y;
 }
 
@@ -173,12 +173,13 @@ TD double td_digamma_d(double x) {
   td_dd g = td_digamma_right(left ? 1 - x : x);
   double u = x - __builtin_rint(x);
   td_eighth e = td_eighth_of(u);
-  td_dd s = td_sin_pair(e.h, e.l), c = td_cos_pair(e.h, e.l), pi = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53};
+  td_dd s = td_sin_pair(e.h, e.l), c = td_cos_pair(e.h, e.l);
+  td_dd pi = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53};
   td_dd t = td_dd_mul(pi, td_dd_div(e.upper ? s : c, e.upper ? c : s));
   td_dd w = {u < 0 ? t.h : -t.h, u < 0 ? t.l : -t.l};
   w = td_dd_add(g, w);
   double y = left ? w.h + w.l : g.h + g.l;
-  y = left & (u == 0) ? __builtin_nan("") : y;
+  y = (left & (u == 0)) ? __builtin_nan("") : y;
   y = td_abs_d(x) < 0x1p-60 ? -1 / x : y;
   return x < __builtin_inf() ? y : x;
 }

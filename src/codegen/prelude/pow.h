@@ -10,8 +10,8 @@ TD float td_pow_f(float x, float y) {
   double e = td_expm1_poly_fd(r), s = td_double_of(td_bits(z) << 52);
   double v = td_mad(s, e, s);
   bool whole = __builtin_rint(b) == b, odd = whole & (__builtin_rint(b * 0.5) * 2 != b);
-  v = ((a == 1) & (td_abs_f(y) == __builtin_inff())) | (y == 0) | (x == 1) ? 1.0 : v;
-  v = (x < 0) & (a < __builtin_inf()) & !whole ? __builtin_nan("") : v;
+  v = (((a == 1) & (td_abs_f(y) == __builtin_inff())) | (y == 0) | (x == 1)) ? 1.0 : v;
+  v = ((x < 0) & (a < __builtin_inf()) & !whole) ? __builtin_nan("") : v;
   return odd ? td_copysign_f((float)v, x) : (float)v;
 }
 
@@ -44,8 +44,8 @@ TD double td_pow_d(double x, double y) {
   td_exp_parts e = td_exp_parts_of(td_clamp_d(p, -800.0, 800.0), td_abs_d(p) < 800 ? low : 0.0);
   double v = td_scale_d(e.h + e.l, e.bits);
   bool whole = __builtin_rint(y) == y, odd = whole & (__builtin_rint(y * 0.5) * 2 != y);
-  v = ((a == 1) & (td_abs_d(y) == __builtin_inf())) | (y == 0) | (x == 1) ? 1.0 : v;
-  v = (x < 0) & (a < __builtin_inf()) & !whole ? __builtin_nan("") : v;
+  v = (((a == 1) & (td_abs_d(y) == __builtin_inf())) | (y == 0) | (x == 1)) ? 1.0 : v;
+  v = ((x < 0) & (a < __builtin_inf()) & !whole) ? __builtin_nan("") : v;
   return odd ? td_copysign_d(v, x) : v;
 }
 

@@ -1,5 +1,6 @@
-// sin, cos, tan. Floats compute in double. x = (pi / 2) (4 n + quadrant + t), |t| <= 1/2, for any x: 2/pi
-// is multiplied after removing whole periods from it, 2^(w j) 2/pi mod 4 for the window j of the exponent.
+// sin, cos, tan. Floats compute in double. x = (pi / 2) (4 n + quadrant + t), |t| <= 1/2, for any x.
+// A large x is an integer y times 2^w, and y is multiplied by 2^w 2/pi mod 4, a constant for each of a
+// few w: what the modulus drops makes whole periods.
 
 struct td_turn { double r; unsigned long quadrant; };
 
@@ -7,8 +8,14 @@ TD td_turn td_reduce_fd(double x) {
   double a = __builtin_fabs(x);
   bool w1 = a >= 0x1p50, w2 = a >= 0x1p76, w3 = a >= 0x1p102;
   double scale = w3 ? 0x1p-78 : w2 ? 0x1p-52 : w1 ? 0x1p-26 : 1.0;
-  double c0 = w3 ? 0x1.d5f47d4d37703p+0 : w2 ? 0x1.529fc2757d1f5p+0 : w1 ? 0x1.b9391054a7f0ap+0 : 0x1.45f306dc9c883p-1;
-  double c1 = w3 ? 0x1.b6295993c4390p-54 : w2 ? 0x1.a6ee06db14acdp-55 : w1 ? -0x1.505c1596447e5p-55 : -0x1.6b01ec5417056p-55;
+  double c0 = w3   ? 0x1.d5f47d4d37703p+0
+              : w2 ? 0x1.529fc2757d1f5p+0
+              : w1 ? 0x1.b9391054a7f0ap+0
+                   : 0x1.45f306dc9c883p-1;
+  double c1 = w3   ? 0x1.b6295993c4390p-54
+              : w2 ? 0x1.a6ee06db14acdp-55
+              : w1 ? -0x1.505c1596447e5p-55
+                   : -0x1.6b01ec5417056p-55;
   double y = x * scale, p = y * c0, low = td_fma(y, c0, -p);
   double z = p + 0x1.8p52, t = (p - (z - 0x1.8p52)) + td_mad(y, c1, low);
   td_turn r = {t * 0x1.921fb54442d18p+0, td_bits(z)};
