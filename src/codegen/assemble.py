@@ -35,6 +35,8 @@ class Assembler:
         self.graph, self.products, self.layouts, self.axes = graph, products, layouts, axes
         self.groups = [g for g in groups if any(v is not None and v.type.numel for v in g.makes)]
         self.place = {g: i for i, g in enumerate(self.groups)}
+        self.maker = {v: g for g in self.groups for v in g.makes}
+        self.bases = {s.node: s.node.args[0] for g in self.groups for s in g.stages if s.role == "scatter"}
         self.inputs = graph.placeholders
         self.donated = {graph.outputs[k]: graph.placeholders[q] for k, q in donated.items()}
         self.kernels: dict[str, int] = {}
@@ -58,7 +60,7 @@ class Assembler:
 
     def program(self) -> Program:
         stored = self._stored()
-        lowered = {g: Lowerer(g, stored, self.layouts, self.axes).lower() for g in self.groups if g.is_loop}
+        lowered = {g: Lowerer(g, stored, self.layouts, self.axes).lower() for g in self.groups if g.has_loops}
         home, copies = self._homes(lowered)
         refs, buffers, arena = self._buffers(stored, home)
         steps: list = []
@@ -85,13 +87,13 @@ class Assembler:
         """(values written straight over an input, values copied over it at the end)."""
         home: dict[Node, Node] = {}
         copies: dict[Node, Node] = {}
-        maker = {v: g for g in self.groups for v in g.makes}
         for node, target in self.donated.items():
-            group = maker.get(node)
+            group = self.maker.get(node)
             if group is None:  # nothing to write
                 continue
-            at, last = self.place[group], self.last_read.get(target, -1)
-            safe = last < at or last == at and group in lowered and can_overwrite(lowered[group], node, target)
+            base = self.bases.get(node)
+            at, last = self.place[self.maker[base] if base else group], self.last_read.get(target, -1)
+            safe = last < at or last == at and not base and group in lowered and can_overwrite(lowered[group], node, target)
             (home if safe else copies)[node] = target
         return home, copies
 
@@ -104,19 +106,23 @@ class Assembler:
             buffers.append(Buffer(node.type.nbytes, "output"))
         sizes, spans = {}, {}
         end = len(self.groups)
+        over = {x: node for node, x in self.bases.items()}
         for group in self.groups:
             for node in group.makes:
-                if node in refs or node not in stored and node not in self.donated:
+                if node in refs or node in over or node not in stored and node not in self.donated:
                     continue
                 if node in home:
                     refs[node] = refs[home[node]]
                     continue
                 last = end if node in self.donated else self.last_read.get(node, self.place[group])
-                sizes[node], spans[node] = node.type.nbytes, (self.place[group], last)
+                first = self.place[self.maker[self.bases[node]]] if node in self.bases else self.place[group]
+                sizes[node], spans[node] = node.type.nbytes, (first, last)
         offsets, arena = arena_offsets(sizes, spans)
         for node, offset in offsets.items():
             refs[node] = Ref(len(buffers))
             buffers.append(Buffer(sizes[node], "temp", offset))
+        for x, node in over.items():
+            refs[x] = refs[node]
         return refs, buffers, arena
 
     # steps --------------------------------------------------------------------------------------

@@ -169,6 +169,13 @@ class Names:
             return text
         return f"td_convert<{C_TYPE[target.name]}>({text})"
 
+    def combine(self, verb: str, slot: int, place: str, value: str) -> str:
+        """The text of verb(what is stored, value)."""
+        d = self.nest.slots[slot]
+        self.verbs.add((verb, d.name))
+        old = f"{self.pointer(slot)}[{place}]"
+        return f"td_{verb}({f'td_to_float({old})' if d.name in _HALF else old}, {value})"
+
     def store(self, slot: int, place: str, value: str) -> str:
         """The statement that writes a value."""
         half = _HALF.get(self.nest.slots[slot].name)

@@ -7,7 +7,7 @@ from math import prod
 from .cpp import BLOCK, LANES, RUN, Printer, row_digits
 from .cpp_expr import c_type
 from .index import Var
-from .loops import Fold, Pass
+from .loops import Fold, Pass, Store
 
 
 class InnerForm(Printer):
@@ -306,12 +306,22 @@ class RowsForm(Printer):
             for f, (into, of) in deep.items():
                 self.merge(f, into, of, BLOCK)
 
+    def stored(self, s: Store) -> str:
+        """The statement of a store, which may combine with what is there."""
+        place, value = self.place(s.offset), self.name(s.value)
+        if s.mode not in ("", "set"):
+            value = self.names.combine(s.mode, s.slot, place, value)
+        return self.names.store(s.slot, place, value)
+
     def body(self, step: Pass, lanes: dict) -> None:
-        if step.checks:
+        for check in step.checks:
+            if self.lane not in check.bad.vars:
+                with self.block(""):
+                    self.check(check)
+                continue
             with self.block(f"for (long l = 0; l < {self.count_of}; l++)"):
                 self.x()
-                for check in step.checks:
-                    self.check(check)
+                self.check(check)
         if not lanes and not step.stores:
             return
         with self.over():
@@ -321,4 +331,4 @@ class RowsForm(Printer):
             for f, arrays in lanes.items():
                 self.accumulate(f, [f"{n}[l]" for n in arrays], [self.name(e) for e in f.element])
             for s in step.stores:
-                self.put(self.names.store(s.slot, self.place(s.offset), self.name(s.value)))
+                self.put(self.stored(s))

@@ -41,6 +41,10 @@ class Group:
         return self.stages[0].is_loop
 
     @property
+    def has_loops(self) -> bool:
+        return self.stages[0].is_loop or self.stages[0].role == "scatter"
+
+    @property
     def numel(self) -> int:
         return prod(self.shape)
 
@@ -79,7 +83,7 @@ class _Fuser:
     def _open(self, stage: Stage, reason: str) -> None:
         group = Group(len(self.groups), [], reason=reason)
         self.groups.append(group)
-        if stage.is_loop:
+        if stage.is_loop or stage.role == "scatter":
             group.shape = stage.domain
             group.rows = _own_rows(stage)
         self._include(stage, group, stage.index)
@@ -191,7 +195,7 @@ def _own_rows(stage: Stage) -> frozenset[int] | None:
     if stage.role == "point":
         return None
     kept = frozenset(range(len(stage.domain))) - stage.reduced
-    if not is_partial(stage):
+    if stage.role == "scatter" or not is_partial(stage):
         return kept
     return None if not kept else stage.reduced
 

@@ -10,7 +10,7 @@ from .dots import Product, plan_dots
 from .fuse import fuse
 from .loops import Table
 from .prepare import prepare
-from .realize import realize
+from .realize import is_serial_scatter, realize
 from .stages import make_stages
 from .views import Axes
 
@@ -35,7 +35,7 @@ def generate(
     axes = Axes()
     users = graph.users()
     products = plan_dots(graph, users, axes, strides)
-    realized = realize(graph, users, _operands(products))
+    realized = realize(graph, users, _operands(products) | _bases(graph))
     stages = make_stages(graph, realized, products, axes, Table())
     groups = fuse(stages, axes)
     return Assembler(graph, groups, products, strides, axes, donated).program()
@@ -48,6 +48,11 @@ def _given(graph: Graph, layouts) -> dict[Node, tuple[int, ...]]:
         if strides is not None and tuple(strides) != contiguous_strides(node.type.shape):
             found[node] = tuple(strides)
     return found
+
+
+def _bases(graph: Graph) -> dict[Node, str]:
+    """The values that scatters write over."""
+    return {n.args[0]: "written over by a scatter" for n in graph.nodes if is_serial_scatter(n)}
 
 
 def _operands(products: dict[Node, Product]) -> dict[Node, str]:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from ..ir.dtype import DType, bool_, int64
 from ..ir.graph import Node
 from ..ir.op import Kind
-from ..ir.ops.gather import At
+from ..ir.ops.gather import At, range_message
 from ..ir.scalar import COMPARE, Scalar
 from ..ir.type import contiguous_strides
 from .index import Ix, Read, flatten, index_of
 from .loops import Expr, Table, constant
+from .scatter import places_of, read_scatter, source_index
 
 _COMPARE = frozenset(COMPARE)
 _HAS_ZERO = frozenset(["floordiv", "mod", "fmod", "div"])
@@ -145,6 +146,8 @@ class Inliner:
             return op.emit(self.emitter, self.at(node.args[0], (), mask), place, **dict(node.attrs))
         if kind is Kind.GATHER:
             return self._gather(node, index, mask)
+        if kind is Kind.SCATTER:
+            return self._choice(node, index, mask)
         raise TypeError(f"%{node.name} of kind {kind.value} cannot be inlined")
 
     # movement: pieces tried in order ------------------------------------------------------------
@@ -197,6 +200,36 @@ class Inliner:
         places = node.target.emit(index, shapes, **dict(node.attrs))
         return self.at(node.args[0], self.places(node, places, shapes[0], mask), mask)
 
+    def _choice(self, node: Node, index: tuple, mask: Expr | None) -> Expr:
+        """One element of a scatter that writes each at most once: the old value or the new."""
+        scatter = read_scatter(node)
+        at = source_index(scatter, index)
+        old = self.at(node.args[0], index, mask)
+        inside = self._within(tuple((index[d], 0, scatter.domain[s]) for d, s in scatter.own.items()))
+        if inside is False:
+            return old
+        here = mask if inside is True else inside if mask is None else self._and(mask, inside)
+        hit = None if inside is True else inside
+        for d, place in enumerate(self.places(node, places_of(node, at), node.type.shape, here)):
+            if d not in scatter.own:
+                same = self._equal(place, index[d])
+                hit = same if hit is None else self._and(hit, same)
+        new = self.at(node.args[scatter.source], at, here)
+        if scatter.mode != "set":
+            new = self.emitter.verb(scatter.mode, (old, new))
+        return self.emitter.verb("select", (hit, new, old))
+
+    def _equal(self, a, b) -> Expr:
+        return self.emitter.verb("eq", (self._number(a), self._number(b)))
+
+    def _number(self, ix) -> Expr:
+        """An index as an int64 expr."""
+        if type(ix) is Ix and ix.const == 0 and list(ix.terms.values()) == [1]:
+            (atom,) = ix.terms
+            if type(atom) is Read:
+                return atom.expr
+        return self.emitter.index(ix, int64)
+
     def places(self, node: Node, places: tuple, shape: tuple, mask: Expr | None) -> tuple:
         """Index entries; each At becomes a checked read."""
         return tuple(self._place(node, p, n, d, mask) if type(p) is At else p
@@ -212,7 +245,7 @@ class Inliner:
         bad = self.table.make("outside", bool_, size, (value,))
         if mask is not None:
             bad = self._and(mask, bad)
-        message = f"index {{value}} is out of bounds for dimension {dim} with size {size}"
+        message = range_message(size, dim, dict(node.attrs).get("error", ""))
         self.checks.append(Need(bad, value, node, message, "IndexError"))
         return index_of(Read(value, size))
 

@@ -114,6 +114,7 @@ class Store:
     slot: int
     offset: Ix | int
     value: Expr
+    mode: str = ""  # a verb: the value there and this one are combined; places may repeat along inner
 
 
 @dataclass(slots=True)

@@ -10,11 +10,11 @@ from ..ir.graph import Node
 from ..ir.type import contiguous_strides
 from .cost import DEAR, verb_cost
 from .fuse import Group, is_partial, value_index
-from .index import Ix, Read, flatten, index_of, substitute, variables
+from .index import Ix, Read, Var, flatten, index_of, substitute, variables
 from .inline import Emitter
 from .loops import CheckRange, Expr, Fold, Nest, Pass, Store, Table
 from .space import make_space
-from .stages import Stage, index_of_expr, walk
+from .stages import Stage, index_of_expr, roots_of, walk
 from .views import Axes
 
 SCRATCH = 64 << 10  # bytes of one kept row
@@ -46,10 +46,11 @@ class Lowerer:
         group = self.group
         self.space = make_space(self.axes.vars(group.shape), group.rows, self._places())
         self.inner = frozenset(self.space.inner)
-        self.order = {v: k for k, v in enumerate([*self.space.rows, *self.space.inner])}
         for stage in group.stages:
             self._stage(stage)
         rows, inner = tuple(self.space.rows), tuple(self.space.inner)
+        if not rows and group.stages[0].role == "scatter":
+            rows = (Var("one", 1),)
         nest = Nest(rows, inner, self.passes, tuple(n.type.dtype for n in self.slots), frozenset(self.written))
         nest.lanes = self._lanes()
         nest.parts = max((s.node.type.shape[0] for s in group.stages if is_partial(s)), default=0)
@@ -58,6 +59,8 @@ class Lowerer:
         return Lowered(nest, list(self.slots), self.needs)
 
     def _lanes(self) -> str:
+        if self.group.stages[0].role == "scatter":
+            return "rows"
         if self.space.is_flat:
             return "flat"
         shape, rows = self.group.shape, self.group.rows
@@ -74,7 +77,7 @@ class Lowerer:
         for stage in self.group.stages:
             index = self.group.at[stage]
             values = None if index is stage.index else dict(zip(self.axes.vars(stage.domain), index, strict=True))
-            for expr in walk([*stage.exprs, *(n.bad for n in stage.needs)]):
+            for expr in walk(roots_of(stage)):
                 if expr.kind == "load" and expr.data[0] in self.group.makes:
                     continue
                 places = index_of_expr(expr)
@@ -83,6 +86,9 @@ class Lowerer:
                 if expr.kind == "load":
                     places = (flatten(places, self._strides(expr.data[0])),)
                 found.update(dict.fromkeys(places))
+            if stage.role == "scatter":
+                found[flatten(stage.places, self._strides(stage.node))] = None
+                continue
             for value in stage.values:
                 if value in self.stored and not is_partial(stage):
                     found[flatten(value_index(stage, index), self._strides(value))] = None
@@ -102,11 +108,22 @@ class Lowerer:
         if stage.role == "reduce":
             self._reduce(stage, exprs, index)
             return
+        if stage.role == "scatter":
+            self._scatter(stage, exprs[0], values, made)
+            return
         (expr,) = exprs
         node = stage.values[0]
         self.value[node] = expr
         if node in self.stored:
             self._store(node, flatten(index, self._strides(node)), expr)
+
+    def _scatter(self, stage: Stage, value: Expr, values: dict, made: dict) -> None:
+        for e in roots_of(stage):
+            self._rebuild(e, values, made)
+        place = flatten(tuple(self._index(i, values, made) for i in stage.places), self._strides(stage.node))
+        slot = self._slot(stage.node)
+        self.written.add(slot)
+        self._pass(0).stores.append(Store(slot, place, value, stage.mode))
 
     def _store(self, node: Node, offset: Ix | int, expr: Expr) -> None:
         slot = self._slot(node)

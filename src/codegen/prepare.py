@@ -18,6 +18,8 @@ from ..ir.passes.inline import inline
 from ..ir.passes.prune import prune
 from ..ir.type import TensorType, tensor_type
 from .realize import is_complex, is_host
+from .scatter import is_choice
+from .views import is_view
 from .schedule import PARTS, part_count
 from .stages import state_dtype
 
@@ -31,6 +33,7 @@ class _Preparer:
 
     def __init__(self, graph: Graph, layouts: dict[Node, tuple]):
         self.graph, self.layouts = graph, layouts
+        self.users = graph.users()
         self.nodes: list[Node] = []
         self.new: dict[Node, Node] = {}
 
@@ -70,6 +73,8 @@ class _Preparer:
             return self.product(node, args)
         if kind is Kind.REDUCE and not is_complex(node.type):
             return self.reduction(node, args)
+        if kind is Kind.SCATTER and not is_host(node):
+            return self.scatter(node, args)
         if is_host(node):
             args = tuple([self._dense(a) if type(a) is Node else a for a in args])
         return self.same(node, args)
@@ -82,6 +87,22 @@ class _Preparer:
         t = node.type
         attrs = (("device", t.device), ("dtype", t.dtype), ("shape", t.shape), ("value", value))
         return self.make(node, full, (), attrs, t)
+
+    def scatter(self, node: Node, args: tuple) -> Node:
+        """A scatter over memory of its own; halves add up in float32."""
+        if is_choice(node):
+            return self.same(node, args)
+        x, t, mode = node.args[0], node.type, node.target.emit[1]
+        if t.numel == 0:
+            return self.same(node, args)
+        if t.dtype.itemsize == 2 and t.dtype.kind == "f" and mode in ("add", "mul"):
+            wide = tuple(self._converted(a, float32) if a.type.dtype is t.dtype else a for a in args)
+            made = self.make(node, node.target, wide, node.attrs, t.with_dtype(float32), "_float32")
+            return self.make(node, convert, (made,), (("dtype", t.dtype),), t)
+        alone = x.opcode == "call_function" and len(self.users[x]) == 1 and x not in self.graph.outputs
+        if not alone or node.args.count(x) > 1 or is_view(args[0]):
+            args = (self.make(node, copy, args[:1], (), t, "_base"), *args[1:])
+        return self.same(node, args)
 
     # products -----------------------------------------------------------------------------------
     def product(self, node: Node, args: tuple) -> Node:

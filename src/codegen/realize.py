@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..ir.graph import Graph, Node
 from ..ir.op import Kind
 from .cost import node_cost
+from .scatter import is_choice
 
 LONGEST = 160  # nodes inlined into one expr: bounds compile time and recursion
 AGAIN = 30  # cost of an element that several readers may still compute each by itself
@@ -30,12 +31,20 @@ def is_host(node: Node) -> bool:
         return True
     if kind is Kind.CONTRACT:
         return node.type.dtype.name not in ("float32", "float64")
-    return kind in (Kind.SCAN, Kind.LIBRARY, Kind.SCATTER) or node.target.emit is None
+    return kind in (Kind.SCAN, Kind.LIBRARY) or node.target.emit is None
 
 
 def is_inlinable(node: Node) -> bool:
     """Whether the node may be computed where it is used."""
-    return node.opcode == "call_function" and node.target.kind in _LOOPS and not is_host(node)
+    if node.opcode != "call_function" or is_host(node):
+        return False
+    return node.target.kind in _LOOPS or node.target.kind is Kind.SCATTER and is_choice(node)
+
+
+def is_serial_scatter(node: Node) -> bool:
+    """Whether the node is a scatter that writes element after element over its first operand."""
+    return (node.opcode == "call_function" and node.target.kind is Kind.SCATTER and not is_host(node)
+            and not is_choice(node))
 
 
 class _Weights:

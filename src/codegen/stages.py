@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from ..ir.dtype import DType, float32
 from ..ir.graph import Graph, Node
 from ..ir.op import Kind
-from .index import Ix
+from .index import Ix, Read, variables
 from .inline import Inliner, Need
 from .loops import Expr, Table
 from .realize import is_host
+from .scatter import is_choice, places_of, read_scatter
 from .views import Axes
 
 
 @dataclass(eq=False, slots=True)
 class Stage:
-    """role: point | reduce | scatter (loops), dot | host (steps of their own)."""
+    """role: point | reduce (loops that fuse), scatter (a loop of its own), dot | host."""
 
     place: int
     node: Node
@@ -29,6 +30,8 @@ class Stage:
     needs: tuple[Need, ...] = ()
     loads: tuple[Expr, ...] = ()
     sources: tuple[Node, ...] = field(default=())
+    places: tuple[Ix | int, ...] = ()  # scatter: where in the result
+    mode: str = ""  # scatter: a verb, or set
 
     @property
     def is_loop(self) -> bool:
@@ -67,6 +70,8 @@ def _stage(place, node, values, realized, products, axes: Axes, table: Table) ->
     inliner = Inliner(table, realized.__contains__)
     if kind is Kind.REDUCE:
         return _reduce(place, node, values, inliner, axes)
+    if kind is Kind.SCATTER and not is_choice(node):
+        return _scatter(place, node, inliner, axes)
     domain = node.type.shape
     index = axes.index(domain)
     exprs = (inliner.define(node, index),)
@@ -86,18 +91,35 @@ def _reduce(place, node, values, inliner: Inliner, axes: Axes) -> Stage:
     return _filled(Stage(place, node, values, "reduce", domain, index, frozenset(dims), exprs), inliner)
 
 
+def _scatter(place, node, inliner: Inliner, axes: Axes) -> Stage:
+    """Elements written one after the other over the first operand, which is in the result's memory."""
+    scatter = read_scatter(node)
+    index = axes.index(scatter.domain)
+    exprs = (inliner.at(node.args[scatter.source], index),)
+    places = inliner.places(node, places_of(node, index), node.type.shape, None)
+    stage = Stage(place, node, (node,), "scatter", scatter.domain, index, frozenset(scatter.lost), exprs)
+    stage.places, stage.mode = places, scatter.mode
+    _filled(stage, inliner)
+    stage.sources = tuple(dict.fromkeys((node.args[0], *stage.sources)))
+    return stage
+
+
 def _filled(stage: Stage, inliner: Inliner) -> Stage:
     stage.needs = tuple(inliner.checks)
-    roots = [*stage.exprs, *(n.bad for n in stage.needs)]
+    roots = roots_of(stage)
     stage.loads = tuple(e for e in walk(roots) if e.kind == "load")
     stage.sources = tuple(dict.fromkeys(e.data[0] for e in stage.loads))
     return stage
 
 
+def roots_of(stage: Stage) -> list[Expr]:
+    """All that a stage computes: values, checks, and the places it reads from data."""
+    reads = [a.expr for ix in stage.places for a in variables(ix) if type(a) is Read]
+    return [*stage.exprs, *(n.bad for n in stage.needs), *reads]
+
+
 def walk(roots) -> list[Expr]:
     """All exprs under the roots, those read by index expressions too, operands first."""
-    from .index import Read, variables
-
     seen: set[Expr] = set()
     order: list[Expr] = []
     stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(list(roots))]
