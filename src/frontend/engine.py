@@ -48,6 +48,9 @@ class Interpreted:
         """Room for one call's input addresses."""
         return Slots([0] * len(self.types))
 
+    def look(self, lease: Slots) -> None:
+        """Nothing can be said beforehand."""
+
     def run(self, lease: Slots) -> list[np.ndarray]:
         """The outputs for the addresses in `lease.view`."""
         return self(lease.view)

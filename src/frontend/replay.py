@@ -31,7 +31,8 @@ class Replay:
         self._addresses: list[tuple[int, int]] = []
         self._held = [(k, s) for k, s in enumerate(self.sources) if s.kind == "held"]
         self._held_refs = [s.key for _, s in self._held]
-        self._moving = [(k, s) for k, s in enumerate(self.sources) if s.kind != "held"]
+        self._moving = [(k, s) for k, s in enumerate(self.sources) if s.kind not in ("held", "prologue")]
+        self._made = [(k, s) for k, s in enumerate(self.sources) if s.kind == "prologue"]
         self._written = {k for _, k in captured.writes}
 
     def valid(self) -> bool:
@@ -59,7 +60,6 @@ class Replay:
         """The result of the call, with all its effects."""
         captured = self.captured
         self.calls += 1
-        made = self._prologue() if captured.prologue else ()
         lease = self.executable.lease()
         view = lease.view
         if lease.stamp is not self._stamp:
@@ -68,11 +68,17 @@ class Replay:
             lease.stamp = self._stamp
         tensors: dict[int, Tensor] = {}  # whatever the addresses point into stays until the end
         for k, source in self._moving:
-            t = made[source.key] if source.kind == "prologue" else source.find(args)
+            t = source.find(args)
             if source.kind == "constant" and k in self._written:
                 t = t.clone()
             tensors[k] = t
             view[k] = _address(_checked(source, t))
+        self.executable.look(lease)  # may refuse: nothing has been drawn or written yet
+        if captured.prologue:
+            made = self._prologue()
+            for k, source in self._made:
+                tensors[k] = made[source.key]
+                view[k] = tensors[k].storage.address
         arrays = self.executable.run(lease)
         for _, k in captured.writes:
             self._input(k, tensors).storage.version += 1

@@ -97,18 +97,22 @@ class Checked:
         self.lease = launcher.lease
         self.views = [(k, types[k], layouts[k]) for k in checks.inputs]
 
-    def run(self, lease):
-        """The outputs; WouldFail before anything is done if an index is out of range."""
+    def look(self, lease) -> None:
+        """WouldFail, before anything is done, if an index is out of range."""
         arrays = [self.array_at(lease.view[k], t, s) for k, t, s in self.views]
         if not self.checks.passes(arrays):
             self.launcher.give_back(lease)
             raise WouldFail
+
+    def run(self, lease):
+        """The outputs."""
         return self.launcher.run(lease)
 
     def __call__(self, addresses):
         lease = self.lease()
         for k, address in enumerate(addresses):
             lease.view[k] = address
+        self.look(lease)
         return self.run(lease)
 
 
@@ -119,6 +123,9 @@ class Committing:
         self.launcher, self.array_at = launcher, array_at
         self.lease = launcher.lease
         self.writes = [(k, i, types[i], layouts[i]) for k, i in writes]
+
+    def look(self, lease) -> None:
+        """Nothing can be said beforehand."""
 
     def run(self, lease):
         """The outputs; those that go over an input are None and done."""
