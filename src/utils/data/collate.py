@@ -68,13 +68,13 @@ def collate(batch: list, *, collate_fn_map: Map | None = None) -> Any:
         return _filled(first, [(k, collate([d[k] for d in batch], collate_fn_map=collate_fn_map))
                                for k in first])
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*(collate(list(column), collate_fn_map=collate_fn_map)
+        return type(first)(*(collate(column, collate_fn_map=collate_fn_map)
                              for column in zip(*batch, strict=False)))
     if not isinstance(first, Sequence):
         raise TypeError(UNKNOWN.format(type(first)))
     if any(len(sample) != len(first) for sample in batch):
         raise RuntimeError("each element in list of batch should be of equal size")
-    columns = [collate(list(column), collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)]
+    columns = [collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)]
     return columns if isinstance(first, tuple) else _filled(first, list(enumerate(columns)))
 
 
