@@ -16,6 +16,7 @@ from ..ir.program import (
     Program,
     Ref,
 )
+from .cpp import SUPPORT
 from .dots import Product, dot_step
 from .fuse import Group, is_partial
 from .hazards import can_overwrite
@@ -171,4 +172,4 @@ def _prelude(kernels: list[Kernel]) -> str:
 
 @lru_cache(256)
 def _prelude_of(verbs: frozenset) -> str:
-    return cpp_prelude(set(verbs))
+    return cpp_prelude(set(verbs)) + SUPPORT

@@ -8,17 +8,29 @@ fixed order, so that results depend on neither the vector width nor the threads.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from math import prod
 
 from .cpp_expr import Names, c_type, literal
 from .index import Read, Var, variables
-from .loops import Expr, Fold, Nest, Pass
+from .loops import Expr, Fold, Nest
 from .stages import index_of_expr
 
 LANES = 32  # partial results a reduction keeps side by side
 BLOCK = 64  # rows done side by side in the rows form
 RUN = 2048  # inner points after which lanes are added to a second level: bounds rounding errors
+
+
+SUPPORT = """
+// halves a row of lanes until one is left: f(a, b) combines lane b into lane a
+template <int W, class F> TD void td_halve(F f) {
+  if constexpr (W > 0) {
+#pragma omp simd
+    for (long l = 0; l < W; l++) f(l, l + W);
+    td_halve<W / 2>(f);
+  }
+}
+"""
 
 
 class Printer:
@@ -31,7 +43,7 @@ class Printer:
         self.depth = 1
         self.count = 0
         self.scopes: list[dict[Expr, str]] = [{}]  # names of exprs, by C++ scope
-        self.inner = frozenset(nest.inner)
+        self.inner = nest.inner
         self.results: dict[tuple, str] = {}  # (fold, k) -> text of its result
         self.saved: dict[Expr, str] = {}  # kept values: scratch array
 
@@ -40,7 +52,7 @@ class Printer:
         self.lines.append("  " * self.depth + line)
 
     @contextmanager
-    def block(self, head: str, simd: bool = False):
+    def block(self, head: str, simd: bool = False, end: str = "}"):
         if simd:
             self.put("#pragma omp simd")
         self.put(head + " {")
@@ -49,7 +61,7 @@ class Printer:
         yield
         self.scopes.pop()
         self.depth -= 1
-        self.put("}")
+        self.put(end)
 
     def fresh(self, stem: str) -> str:
         self.count += 1
@@ -128,13 +140,19 @@ class Printer:
         return list(found)
 
     # parts all forms share ----------------------------------------------------------------------
-    def roots(self, step: Pass) -> list[Expr]:
-        """What is computed at each inner point of a pass."""
-        exprs = [e for f in step.folds if not f.per_row for e in f.element]
-        exprs += [s.value for s in step.stores]
-        for s in step.stores:
-            exprs += [a.expr for a in variables(s.offset) if type(a) is Read]
-        return exprs
+    def name_inner(self) -> None:
+        """Names the inner variables, alike in all segments and passes."""
+        for step in self.nest.passes:
+            for walk in step.walks:
+                self.names.vars |= {v: f"c{k}" for k, v in enumerate(walk.inner)}
+
+    def loops(self, inner: tuple[Var, ...]) -> ExitStack:
+        """Plain loops over inner variables."""
+        stack = ExitStack()
+        for v in inner:
+            c = self.names.vars[v]
+            stack.enter_context(self.block(f"for (long {c} = 0; {c} < {self.names.size(v.extent)}; {c}++)"))
+        return stack
 
     def check(self, check) -> None:
         with self.block(f"if ({self.name(check.bad)})"):
@@ -193,11 +211,8 @@ class Printer:
 
     def fold_lanes(self, fold: Fold, arrays: list[str]) -> None:
         """Adds up the lanes into lane 0, halves upon halves."""
-        width = LANES // 2
-        while width:
-            with self.block(f"for (long l = 0; l < {width}; l++)", simd=True):
-                self.accumulate(fold, [f"{n}[l]" for n in arrays], [f"{n}[l + {width}]" for n in arrays])
-            width //= 2
+        with self.block(f"td_halve<{LANES // 2}>([&](long a, long b) __attribute__((always_inline))", end="});"):
+            self.accumulate(fold, [f"{n}[a]" for n in arrays], [f"{n}[b]" for n in arrays])
 
 
 def row_digits(printer: Printer, rows: tuple[Var, ...], flat: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..ir.graph import Node
-from .loops import Pass
 from .lower import Lowered
 from .stages import walk
 
@@ -14,22 +13,16 @@ def can_overwrite(lowered: Lowered, node: Node, target: Node) -> bool:
     out, old = lowered.slots.index(node), lowered.slots.index(target)
     if nest.slots[out] is not nest.slots[old]:
         return False
-    written: list[tuple[int, object, bool]] = []
+    written: list[tuple[int, object]] = []
     for number, step in enumerate(nest.passes):
-        written += [(number, s.offset, False) for s in step.stores if s.slot == out]
-        written += [(number, s.offset, True) for s in step.row_stores if s.slot == out]
-    ((last, offset, per_row),) = written
+        written += [(number, s.offset) for w in step.walks for s in w.stores if s.slot == out]
+        written += [(number, s.offset) for s in step.row_stores if s.slot == out]
+    if len(written) != 1:
+        return False
+    ((last, offset),) = written
     for number, step in enumerate(nest.passes):
-        for e in walk(_roots(step)):
+        for e in walk(step.roots()):
             if e.kind == "access" and e.data[0] == old and (e.data[1] != offset or number > last):
                 return False
-        if per_row and number == last and any(s.offset == offset for s in step.stores):
-            return False
     return True
 
-
-def _roots(step: Pass) -> list:
-    roots = [e for f in step.folds for e in f.element]
-    roots += [s.value for s in (*step.stores, *step.row_stores)]
-    roots += [e for c in (*step.checks, *step.row_checks) for e in (c.bad, c.value)]
-    return roots

@@ -2,8 +2,9 @@
 
     expr  = const value | index ix | within (ix, low, high) | load node at index | access slot at offset
           | call verb (expr...) | result of a fold | state (a scalar of a fold being combined)
-    nest  = rows (parallel) x inner, walked in passes; slots are the kernel's buffers
-    pass  = checks, folds, stores: each for all inner points of a row; then row stores, once per row
+    nest  = rows (parallel) x inner points, walked in passes; slots are the kernel's buffers
+    pass  = row checks, walks (one per segment of the row), row stores
+    walk  = at each inner point of a segment: checks, fold elements, stores
     fold  = one reduction: along the inner vars (a result per row), across the rows (per inner point and
             chunk), or whole (per chunk)
 Exprs are hash-consed: equal exprs of one Table are one object.
@@ -12,6 +13,7 @@ Exprs are hash-consed: equal exprs of one Table are one object.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from ..ir.arith import number_as
@@ -101,12 +103,10 @@ class Fold:
 
     how: str
     identity: tuple
-    element: tuple[Expr, ...]
     combine: tuple[Expr, ...]  # over the states ("a", k) and ("b", k)
     dtypes: tuple[DType, ...]
-    slots: tuple[int, ...] = ()  # where partial results of a chunk go (across, whole)
-    name: str = ""
-    per_row: bool = False  # whole: the element is one per row
+    slot: int = -1  # where partial results of a chunk go (across, whole)
+    per_row: tuple[Expr, ...] = ()  # whole: the element, where there is one per row
 
 
 @dataclass(slots=True)
@@ -127,14 +127,44 @@ class CheckRange:
 
 
 @dataclass(slots=True)
-class Pass:
-    """One walk over the inner points of a row, and what is then done once per row."""
+class Walk:
+    """What one pass does at each inner point of a segment of the row."""
 
-    checks: list[CheckRange] = field(default_factory=list)
-    folds: list[Fold] = field(default_factory=list)
+    inner: tuple[Var, ...]
+    checks: list[CheckRange] = field(default_factory=list)  # all before the rest
+    elements: dict[Fold, tuple[Expr, ...]] = field(default_factory=dict)
+    places: dict[Fold, Ix | int] = field(default_factory=dict)  # across: the number of the inner point
     stores: list[Store] = field(default_factory=list)
-    row_checks: list[CheckRange] = field(default_factory=list)  # before the walk
-    row_stores: list[Store] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return prod(v.extent for v in self.inner)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.checks or self.elements or self.stores)
+
+    def roots(self) -> list[Expr]:
+        """What is computed at each point."""
+        reads = [a.expr for s in self.stores for a in variables(s.offset) if type(a) is Read]
+        return [*(e for es in self.elements.values() for e in es), *(s.value for s in self.stores), *reads]
+
+
+@dataclass(slots=True)
+class Pass:
+    """One walk over a row, in segments, and what is done once per row: before it and after it."""
+
+    walks: list[Walk]
+    folds: list[Fold] = field(default_factory=list)
+    row_checks: list[CheckRange] = field(default_factory=list)  # before
+    row_stores: list[Store] = field(default_factory=list)  # after
+
+    def roots(self) -> list[Expr]:
+        """All exprs of the pass."""
+        out = [e for w in self.walks for e in (*w.roots(), *(c.bad for c in w.checks))]
+        out += [e for c in self.row_checks for e in (c.bad, c.value)]
+        out += [e for f in self.folds for e in f.per_row]
+        return out + [s.value for s in self.row_stores]
 
 
 @dataclass(slots=True)
@@ -142,10 +172,18 @@ class Nest:
     """One kernel. `lanes` names the vectorised variables: inner, rows, or flat (no rows at all)."""
 
     rows: tuple[Var, ...]
-    inner: tuple[Var, ...]
     passes: list[Pass]
     slots: tuple[DType, ...]
     written: frozenset[int]
     lanes: str = "inner"
-    kept: dict[Expr, int] = field(default_factory=dict)  # values kept for later passes: expr -> first pass
+    kept: dict[Expr, tuple[int, int]] = field(default_factory=dict)  # value -> (first pass, points)
     parts: int = 0  # chunks that whole folds leave room for
+
+    @property
+    def inner(self) -> frozenset[Var]:
+        return frozenset(v for w in self.passes[0].walks for v in w.inner)
+
+    @property
+    def row_size(self) -> int:
+        """Inner points of a row."""
+        return sum(w.size for w in self.passes[0].walks)

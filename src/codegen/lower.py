@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import prod
 
 from ..ir.dtype import bool_
 from ..ir.graph import Node
 from ..ir.type import contiguous_strides
-from .cost import DEAR, verb_cost
 from .fuse import Group, is_partial, value_index
 from .index import Ix, Read, Var, flatten, index_of, substitute, variables
 from .inline import Emitter
-from .loops import CheckRange, Expr, Fold, Nest, Pass, Store, Table
+from .loops import CheckRange, Expr, Fold, Nest, Pass, Store, Table, Walk
+from .reuse import kept_values
 from .space import make_space
 from .stages import Stage, index_of_expr, roots_of, walk
 from .views import Axes
-
-SCRATCH = 64 << 10  # bytes of one kept row
-MOST_SCRATCH = 256 << 10
 
 
 @dataclass(slots=True)
@@ -30,6 +26,16 @@ class Lowered:
     needs: list = field(default_factory=list)  # Need of code i + 1
 
 
+class _Segment:
+    """One segment of the rows: its variables, and the group's values there."""
+
+    __slots__ = ("inner", "value", "values")
+
+    def __init__(self, inner: list[Var], values: dict):
+        self.inner, self.values = tuple(inner), values
+        self.value: dict[Node, Expr] = {}
+
+
 class Lowerer:
     def __init__(self, group: Group, stored: set[Node], layouts: dict[Node, tuple], axes: Axes):
         self.group, self.stored, self.layouts, self.axes = group, stored, layouts, axes
@@ -37,29 +43,34 @@ class Lowerer:
         self.emitter = Emitter(self.table, lambda divisor: None)
         self.slots: dict[Node, int] = {}
         self.written: set[int] = set()
-        self.value: dict[Node, Expr] = {}
         self.passes: list[Pass] = []
         self.pass_of_fold: dict[Fold, int] = {}
         self.needs: list = []
 
     def lower(self) -> Lowered:
         group = self.group
-        self.space = make_space(self.axes.vars(group.shape), group.rows, self._places())
-        self.inner = frozenset(self.space.inner)
+        self.space = make_space(self.axes.vars(group.shape), group.rows, *self._places())
+        self.segments = [_Segment(s.inner, s.values) for s in self.space.segments]
+        self.inner = frozenset(v for s in self.segments for v in s.inner)
         for stage in group.stages:
             self._stage(stage)
-        rows, inner = tuple(self.space.rows), tuple(self.space.inner)
-        if not rows and group.stages[0].role == "scatter":
+        self._pass(0)
+        rows = tuple(self.space.rows)
+        if not rows and self.is_scatter:
             rows = (Var("one", 1),)
-        nest = Nest(rows, inner, self.passes, tuple(n.type.dtype for n in self.slots), frozenset(self.written))
+        nest = Nest(rows, self.passes, tuple(n.type.dtype for n in self.slots), frozenset(self.written))
         nest.lanes = self._lanes()
         nest.parts = max((s.node.type.shape[0] for s in group.stages if is_partial(s)), default=0)
         if nest.lanes == "inner":
-            nest.kept = kept_values(nest, self.inner)
+            nest.kept = kept_values(nest)
         return Lowered(nest, list(self.slots), self.needs)
 
+    @property
+    def is_scatter(self) -> bool:
+        return self.group.stages[0].role == "scatter"
+
     def _lanes(self) -> str:
-        if self.group.stages[0].role == "scatter":
+        if self.is_scatter:
             return "rows"
         if self.space.is_flat:
             return "flat"
@@ -71,9 +82,10 @@ class Lowerer:
     def _strides(self, node: Node) -> tuple[int, ...]:
         return self.layouts.get(node) or contiguous_strides(node.type.shape)
 
-    def _places(self) -> list:
-        """Every index expression of the group over its base variables."""
+    def _places(self) -> tuple[list, list]:
+        """Every index expression of the group over its base variables, and the conditions on them."""
         found: dict = {}
+        bounds: list = []
         for stage in self.group.stages:
             index = self.group.at[stage]
             values = None if index is stage.index else dict(zip(self.axes.vars(stage.domain), index, strict=True))
@@ -85,220 +97,223 @@ class Lowerer:
                     places = [substitute(p, values) for p in places]
                 if expr.kind == "load":
                     places = (flatten(places, self._strides(expr.data[0])),)
+                elif expr.kind == "within":
+                    bounds.append((places[0], *expr.data[1:]))
                 found.update(dict.fromkeys(places))
-            if stage.role == "scatter":
-                found[flatten(stage.places, self._strides(stage.node))] = None
-                continue
-            for value in stage.values:
-                if value in self.stored and not is_partial(stage):
-                    found[flatten(value_index(stage, index), self._strides(value))] = None
-        return list(found)
+            for value, place in self._writes(stage, index):
+                found[flatten(place, self._strides(value))] = None
+        return list(found), bounds
+
+    def _writes(self, stage: Stage, index: tuple) -> list[tuple[Node, tuple]]:
+        """The values a stage stores and their places in the variables of `index`."""
+        if stage.role == "scatter":
+            return [(stage.node, stage.places)]
+        if is_partial(stage):
+            return []
+        return [(v, value_index(stage, index)) for v in stage.values if v in self.stored]
 
     def _slot(self, node: Node) -> int:
         return self.slots.setdefault(node, len(self.slots))
-
-    # stages -------------------------------------------------------------------------------------
-    def _stage(self, stage: Stage) -> None:
-        index = tuple(substitute(i, self.space.values) for i in self.group.at[stage])
-        values = dict(zip(self.axes.vars(stage.domain), index, strict=True))
-        made: dict[Expr, Expr] = {}
-        exprs = tuple(self._rebuild(e, values, made) for e in stage.exprs)
-        for need in stage.needs:
-            self._check(need, values, made)
-        if stage.role == "reduce":
-            self._reduce(stage, exprs, index)
-            return
-        if stage.role == "scatter":
-            self._scatter(stage, exprs[0], values, made)
-            return
-        (expr,) = exprs
-        node = stage.values[0]
-        self.value[node] = expr
-        if node in self.stored:
-            self._store(node, flatten(index, self._strides(node)), expr)
-
-    def _scatter(self, stage: Stage, value: Expr, values: dict, made: dict) -> None:
-        for e in roots_of(stage):
-            self._rebuild(e, values, made)
-        place = flatten(tuple(self._index(i, values, made) for i in stage.places), self._strides(stage.node))
-        slot = self._slot(stage.node)
-        self.written.add(slot)
-        self._pass(0).stores.append(Store(slot, place, value, stage.mode))
-
-    def _store(self, node: Node, offset: Ix | int, expr: Expr) -> None:
-        slot = self._slot(node)
-        self.written.add(slot)
-        store = Store(slot, offset, expr)
-        at = self._pass_of(expr)
-        if self._is_inner(variables(offset)) or not self.space.rows and self.space.is_flat:
-            self._pass(at).stores.append(store)
-        else:
-            self._pass(max(at - 1, 0)).row_stores.append(store)
-
-    def _check(self, need, values: dict, made: dict) -> None:
-        bad = self._rebuild(need.bad, values, made)
-        value = self._rebuild(need.value, values, made)
-        if bad.kind == "const":
-            return
-        self.needs.append(need)
-        check = CheckRange(bad, value, len(self.needs))
-        at = self._pass(self._pass_of(bad))
-        (at.checks if self._is_inner(bad.vars) else at.row_checks).append(check)
 
     def _is_inner(self, found) -> bool:
         return any(v in self.inner for v in found)
 
     def _pass(self, number: int) -> Pass:
         while len(self.passes) <= number:
-            self.passes.append(Pass())
+            self.passes.append(Pass([Walk(s.inner) for s in self.segments]))
         return self.passes[number]
 
     def _pass_of(self, expr: Expr) -> int:
         return max((self.pass_of_fold[f] + 1 for f in expr.folds), default=0)
 
-    def _reduce(self, stage: Stage, element: tuple[Expr, ...], index: tuple) -> None:
-        reduction = stage.node.target.emit
-        dtypes = tuple(e.dtype for e in element)
-        states = [tuple(self.table.make("state", d, (side, k)) for k, d in enumerate(dtypes)) for side in "ab"]
-        identity = reduction.identity(stage.node.args[0].type.dtype)
-        combine = tuple(self.emitter.verb("select", (True, c, c)) if type(c) is not Expr else c
-                        for c in reduction.combine(self.emitter, *states))
-        fold = Fold(self._how(stage), identity, element, combine, dtypes, name=stage.node.name)
-        at = max(map(self._pass_of, element))
-        self.pass_of_fold[fold] = at
-        self._pass(at).folds.append(fold)
-        if fold.how != "along":
-            self._partial(stage, fold, index)
+    # stages -------------------------------------------------------------------------------------
+    def _stage(self, stage: Stage) -> None:
+        indices, exprs = [], []
+        for number, segment in enumerate(self.segments):
+            index = tuple(substitute(i, segment.values) for i in self.group.at[stage])
+            builder = _Rebuilder(self, segment, dict(zip(self.axes.vars(stage.domain), index, strict=True)))
+            indices.append(index)
+            exprs.append(tuple(builder.rebuild(e) for e in stage.exprs))
+            for need in stage.needs:
+                self._check(need, number, builder)
+            if stage.role == "scatter":
+                self._scatter(stage, exprs[-1][0], number, builder)
+        if stage.role == "reduce":
+            self._reduce(stage, exprs, indices)
+        elif stage.role == "point":
+            self._point(stage.values[0], [e for (e,) in exprs], indices)
+
+    def _point(self, node: Node, exprs: list[Expr], indices: list[tuple]) -> None:
+        for segment, expr in zip(self.segments, exprs, strict=True):
+            segment.value[node] = expr
+        if node in self.stored:
+            places = [flatten(i, self._strides(node)) for i in indices]
+            self._store(node, exprs, places)
+
+    def _store(self, node: Node, exprs: list[Expr], places: list) -> None:
+        slot = self._slot(node)
+        self.written.add(slot)
+        at = max(map(self._pass_of, exprs))
+        if self.space.is_flat or any(self._is_inner(variables(p)) for p in places) or len(set(places)) > 1:
+            for walk_, expr, place in zip(self._pass(at).walks, exprs, places, strict=True):
+                walk_.stores.append(Store(slot, place, expr))
+        else:
+            self._pass(max(at - 1, 0)).row_stores.append(Store(slot, places[0], exprs[0]))
+
+    def _scatter(self, stage: Stage, value: Expr, number: int, builder: _Rebuilder) -> None:
+        for e in roots_of(stage):
+            builder.rebuild(e)
+        place = flatten(tuple(builder.index(i) for i in stage.places), self._strides(stage.node))
+        slot = self._slot(stage.node)
+        self.written.add(slot)
+        self._pass(0).walks[number].stores.append(Store(slot, place, value, stage.mode))
+
+    def _check(self, need, number: int, builder: _Rebuilder) -> None:
+        bad, value = builder.rebuild(need.bad), builder.rebuild(need.value)
+        if bad.kind == "const" and not bad.data.value:
             return
+        if need not in self.needs:
+            self.needs.append(need)
+        check = CheckRange(bad, value, self.needs.index(need) + 1)
+        step = self._pass(self._pass_of(bad))
+        if self._is_inner(bad.vars):
+            step.walks[number].checks.append(check)
+        elif check not in step.row_checks:
+            step.row_checks.append(check)
+
+    # reductions ---------------------------------------------------------------------------------
+    def _reduce(self, stage: Stage, elements: list[tuple], indices: list[tuple]) -> None:
+        reduction, table = stage.node.target.emit, self.table
+        dtypes = tuple(e.dtype for e in elements[0])
+        a, b = (tuple(table.make("state", d, (side, k)) for k, d in enumerate(dtypes)) for side in "ab")
+        identity = reduction.identity(stage.node.args[0].type.dtype)
+        fold = Fold(_how(stage), identity, reduction.combine(self.emitter, a, b), dtypes)
+        at = max(self._pass_of(e) for element in elements for e in element)
+        self.pass_of_fold[fold] = at
+        step = self._pass(at)
+        step.folds.append(fold)
+        if fold.how == "whole" and not self.space.is_flat and not any(
+                self._is_inner(variables(i)) for index in indices for i in index) and len(set(indices)) == 1:
+            fold.per_row = elements[0]
+        else:
+            for walk_, element in zip(step.walks, elements, strict=True):
+                walk_.elements[fold] = element
+        if fold.how == "along":
+            self._results(stage, fold, elements, indices)
+        else:
+            self._partial(stage, fold, step, indices)
+
+    def _results(self, stage: Stage, fold: Fold, elements: list[tuple], indices: list[tuple]) -> None:
+        rows = frozenset(self.space.rows)
         for k, node in enumerate(stage.values):
             if node is None:
                 continue
-            result = self.table.make("result", dtypes[k], (fold, k))
-            result.vars = frozenset().union(*(e.vars for e in element)) - self.inner
-            result.vars |= {v for v in self.space.rows}
-            result = self.emitter.convert(result, node.type.dtype)
-            self.value[node] = result
+            result = self.table.make("result", fold.dtypes[k], (fold, k))
+            result.vars = rows
+            value = self.emitter.convert(result, node.type.dtype)
+            for segment in self.segments:
+                segment.value[node] = value
             if node in self.stored:
-                self._store(node, flatten(value_index(stage, index), self._strides(node)), result)
+                place = flatten(value_index(stage, indices[0]), self._strides(node))
+                self._store(node, [value] * len(self.segments), [place] * len(self.segments))
 
-    def _how(self, stage: Stage) -> str:
-        if not is_partial(stage):
-            return "along"
-        return "whole" if len(stage.reduced) == len(stage.domain) else "across"
-
-    def _partial(self, stage: Stage, fold: Fold, index: tuple) -> None:
+    def _partial(self, stage: Stage, fold: Fold, step: Pass, indices: list[tuple]) -> None:
         node = stage.values[0]
-        slot = self._slot(node)
-        self.written.add(slot)
-        fold.slots = (slot,)
-        fold.per_row = not self._is_inner(frozenset().union(*(variables(i) for i in index)))
-        if self.space.is_flat:
-            fold.per_row = False
+        fold.slot = self._slot(node)
+        self.written.add(fold.slot)
+        if fold.how == "across":
+            strides = contiguous_strides(node.type.shape[1:])
+            for walk_, index in zip(step.walks, indices, strict=True):
+                walk_.places[fold] = flatten(value_index(stage, index), strides)
 
-    # exprs over the kernel's variables and slots ------------------------------------------------
-    def _rebuild(self, expr: Expr, values: dict, made: dict[Expr, Expr]) -> Expr:
-        for e in walk([expr]):
-            if e not in made:
-                made[e] = self._rebuilt(e, values, made)
+
+def _how(stage: Stage) -> str:
+    if not is_partial(stage):
+        return "along"
+    return "whole" if len(stage.reduced) == len(stage.domain) else "across"
+
+
+class _Rebuilder:
+    """Exprs of a stage over a segment's variables and the kernel's slots."""
+
+    def __init__(self, lowerer: Lowerer, segment: _Segment, values: dict):
+        self.lowerer, self.values, self.inside = lowerer, values, segment.value
+        self.table, self.emitter = lowerer.table, lowerer.emitter
+        self.made: dict[Expr, Expr] = {}
+
+    def rebuild(self, expr: Expr) -> Expr:
+        made = self.made
+        if expr not in made:
+            for e in walk([expr], made):
+                made[e] = self._rebuilt(e)
         return made[expr]
 
-    def _rebuilt(self, e: Expr, values: dict, made: dict[Expr, Expr]) -> Expr:
-        table = self.table
+    def _rebuilt(self, e: Expr) -> Expr:
+        made = self.made
         if e.kind == "load":
-            node = e.data[0]
-            inside = self.value.get(node)
-            if inside is not None:
-                return inside
-            place = flatten(tuple(self._index(i, values, made) for i in e.data[1]), self._strides(node))
-            args = tuple(made[a] for a in e.args)
-            return table.make("access", e.dtype, (self._slot(node), place), args, (place,))
+            return self._load(e)
+        if e.kind == "call":
+            args = tuple([made[a] for a in e.args])
+            if e.data == "select" and args[0].kind == "const":
+                return args[1] if args[0].data.value else args[2]
+            if e.data in ("and_", "not_"):
+                return self._logic(e, args)
+            return self.table.make("call", e.dtype, e.data, args)
         if e.kind == "index":
-            place = self._index(e.data, values, made)
+            place = self.index(e.data)
             if type(place) is int:
                 return self.emitter.constant(place, e.dtype)
-            return table.make("index", e.dtype, place, (), (place,))
+            return self.table.make("index", e.dtype, place, (), (place,))
         if e.kind == "within":
-            return self._within(e, self._index(e.data[0], values, made))
-        if e.kind == "const":
-            return table.make("const", e.dtype, e.data)
-        return table.make(e.kind, e.dtype, e.data, tuple(made[a] for a in e.args))
+            return self._within(e, self.index(e.data[0]))
+        return self.table.make(e.kind, e.dtype, e.data, tuple(made[a] for a in e.args))
+
+    def _logic(self, e: Expr, args: tuple) -> Expr:
+        """Conjunction and negation of bools, decided where a segment decides them."""
+        if e.dtype is bool_:
+            if e.data == "not_" and args[0].kind == "const":
+                return self.emitter.constant(not args[0].data.value, bool_)
+            for a, b in (args, args[::-1]) if e.data == "and_" else ():
+                if a.kind == "const":
+                    return b if a.data.value else a
+        return self.table.make("call", e.dtype, e.data, args)
+
+    def _load(self, e: Expr) -> Expr:
+        node = e.data[0]
+        inside = self.inside.get(node)
+        if inside is not None:
+            return inside
+        masks = tuple([self.made[a] for a in e.args])
+        if masks and masks[0].kind == "const":
+            if not masks[0].data.value:
+                return self.emitter.constant(0, e.dtype)
+            masks = ()
+        place = flatten(tuple([self.index(i) for i in e.data[1]]), self.lowerer._strides(node))
+        return self.table.make("access", e.dtype, (self.lowerer._slot(node), place), masks, (place,))
 
     def _within(self, e: Expr, place: Ix | int) -> Expr:
         _, low, high = e.data
         lo, hi = (place, place) if type(place) is int else (place.lo, place.hi)
+        if low is not None and hi < low or high is not None and lo >= high:
+            return self.emitter.constant(False, bool_)
         low = None if low is None or lo >= low else low
         high = None if high is None or hi < high else high
         if low is None and high is None:
             return self.emitter.constant(True, bool_)
         return self.table.make("within", bool_, (place, low, high), (), (place,))
 
-    def _index(self, place: Ix | int, values: dict, made: dict) -> Ix | int:
+    def index(self, place: Ix | int) -> Ix | int:
+        """An index expression over the segment's variables."""
         if type(place) is int:
             return place
+        values = self.values
         reads = [a for a in variables(place) if type(a) is Read]
         if reads:
-            values = {**values, **{a: self._read(a, made) for a in reads}}
+            values = {**values, **{a: self._read(a) for a in reads}}
         return substitute(place, values)
 
-    def _read(self, atom: Read, made: dict) -> Ix | int:
-        expr = made[atom.expr]
+    def _read(self, atom: Read) -> Ix | int:
+        expr = self.made[atom.expr]
         if expr.kind == "const":
             return int(expr.data.value)
         return index_of(Read(expr, atom.hi + 1))
-
-
-def kept_values(nest: Nest, inner: frozenset) -> dict[Expr, int]:
-    """Dear values of inner points that several passes need: computed in one, kept in a row of scratch."""
-    size = prod(v.extent for v in nest.inner)
-    first: dict[Expr, int] = {}
-    kept: dict[Expr, int] = {}
-    room = MOST_SCRATCH
-    for number, step in enumerate(nest.passes):
-        roots = [s.value for s in step.stores] + [e for f in step.folds for e in f.element]
-        here = _needed(roots, inner, kept, first)
-        for e in here:
-            if e in first:
-                nbytes = size * max(e.dtype.itemsize, 4)
-                if e not in kept and nbytes <= SCRATCH and nbytes <= room:
-                    kept[e] = first[e]
-                    room -= nbytes
-        for e in walk_until(roots, inner, frozenset(kept)):
-            first.setdefault(e, number)
-    return kept
-
-
-def walk_until(roots, inner: frozenset, stop) -> list[Expr]:
-    """The inner-point exprs under the roots, not below those in `stop`."""
-    seen: dict[Expr, None] = {}
-    stack = list(roots)
-    while stack:
-        e = stack.pop()
-        if e not in seen and not e.vars.isdisjoint(inner):
-            seen[e] = None
-            if e not in stop:
-                stack += e.args
-    return list(seen)
-
-
-def _needed(roots, inner: frozenset, kept: dict, first: dict) -> list[Expr]:
-    """The topmost dear exprs under the roots that an earlier pass has computed."""
-    found, seen = [], set()
-    stack = list(roots)
-    while stack:
-        e = stack.pop()
-        if e in seen or e.vars.isdisjoint(inner):
-            continue
-        seen.add(e)
-        if e in kept:
-            continue
-        if e in first and _cost(e, inner) >= DEAR:
-            found.append(e)
-        else:
-            stack += e.args
-    return found
-
-
-def _cost(expr: Expr, inner: frozenset) -> int:
-    return sum(verb_cost(e.data) for e in walk_until([expr], inner, ()) if e.kind == "call")
-
-

@@ -18,7 +18,7 @@ from ..ir.passes.inline import inline
 from ..ir.passes.prune import prune
 from ..ir.type import TensorType, tensor_type
 from .realize import is_complex, is_host
-from .scatter import is_choice
+from .scatter import is_choice, read_scatter
 from .views import is_view
 from .schedule import PARTS, part_count
 from .stages import state_dtype
@@ -90,10 +90,10 @@ class _Preparer:
 
     def scatter(self, node: Node, args: tuple) -> Node:
         """A scatter over memory of its own; halves add up in float32."""
-        if is_choice(node):
-            return self.same(node, args)
         x, t, mode = node.args[0], node.type, node.target.emit[1]
-        if t.numel == 0:
+        if t.numel == 0 or prod(read_scatter(node).domain) == 0:
+            return self.make(node, copy, args[:1], (), t)
+        if is_choice(node):
             return self.same(node, args)
         if t.dtype.itemsize == 2 and t.dtype.kind == "f" and mode in ("add", "mul"):
             wide = tuple(self._converted(a, float32) if a.type.dtype is t.dtype else a for a in args)

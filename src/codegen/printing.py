@@ -8,7 +8,8 @@ from math import prod
 
 from ..ir.program import Kernel
 from .cpp import BLOCK, Printer
-from .cpp_forms import FlatForm, InnerForm, RowsForm
+from .cpp_forms import FlatForm, InnerForm
+from .cpp_rows import RowsForm
 from .loops import Expr, Nest
 
 _FORMS = {"inner": InnerForm, "rows": RowsForm, "flat": FlatForm}
@@ -26,7 +27,7 @@ class Printed:
 def extent_of(nest: Nest) -> int:
     """How many units a kernel's range has: points, rows, or blocks of rows."""
     if nest.lanes == "flat":
-        return prod(v.extent for v in nest.inner)
+        return nest.row_size
     if nest.lanes == "rows":
         return prod(v.extent for v in nest.rows[:-1]) * -(-nest.rows[-1].extent // BLOCK)
     return prod(v.extent for v in nest.rows)
@@ -52,9 +53,7 @@ def _uniform(printer: Printer) -> None:
     """Values that no loop changes are computed first."""
     roots: list[Expr] = []
     for step in printer.nest.passes:
-        roots += [e for f in step.folds for e in f.element]
-        roots += [s.value for s in (*step.stores, *step.row_stores)]
-        roots += [c.bad for c in (*step.checks, *step.row_checks)]
+        roots += step.roots()
     seen: set[Expr] = set()
     stack = list(reversed(roots))
     while stack:

@@ -55,7 +55,7 @@ class _Weights:
         self.bit = {n: 1 << i for i, n in enumerate(nodes)}
         self.inside: dict[Node, int] = {}  # inlined nodes, as bits
         self.leaves: dict[Node, int] = {}
-        self.dear = {c: 0 for c in (4, 12, 30, 60)}  # nodes that cost at least c, as bits
+        self.dear = dict.fromkeys((4, 12, 30, 60), 0)  # nodes that cost at least c, as bits
 
     def add(self, node: Node, realized: dict) -> None:
         inside, leaves = self.bit[node], 0

@@ -26,15 +26,14 @@ def _rows_per_part(rows: int, inner: int) -> int:
 
 def point_cost(nest: Nest) -> int:
     """Cost of one inner point in additions."""
-    roots = [e for p in nest.passes for f in p.folds for e in f.element]
-    roots += [s.value for p in nest.passes for s in p.stores]
+    roots = [e for p in nest.passes for w in p.walks for e in w.roots()]
     return 1 + sum(verb_cost(e.data) if e.kind == "call" else 1 for e in walk(roots) if e.vars) // 2
 
 
 def grain(nest: Nest) -> int:
     """Units of the range per chunk."""
     extent = extent_of(nest)
-    rows, inner = prod(v.extent for v in nest.rows), prod(v.extent for v in nest.inner)
+    rows, inner = prod(v.extent for v in nest.rows), nest.row_size
     folds = [f for p in nest.passes for f in p.folds]
     if any(f.how == "across" for f in folds):
         return _rows_per_part(rows, inner)

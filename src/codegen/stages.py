@@ -118,8 +118,8 @@ def roots_of(stage: Stage) -> list[Expr]:
     return [*stage.exprs, *(n.bad for n in stage.needs), *reads]
 
 
-def walk(roots) -> list[Expr]:
-    """All exprs under the roots, those read by index expressions too, operands first."""
+def walk(roots, known=()) -> list[Expr]:
+    """All exprs under the roots but not those `known`, with what index expressions read; operands first."""
     seen: set[Expr] = set()
     order: list[Expr] = []
     stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(list(roots))]
@@ -128,7 +128,7 @@ def walk(roots) -> list[Expr]:
         if done:
             order.append(expr)
             continue
-        if expr in seen:
+        if expr in seen or expr in known:
             continue
         seen.add(expr)
         stack.append((expr, True))
