@@ -3,12 +3,12 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from types import CellType
+from types import CellType, ModuleType
 
 from .guardset import GuardSet
 from .layout import heap_layout
 from .node import Anchor, Node, Spot
-from .places import LISTS, describe, is_primitive
+from .places import LISTS, describe, instance_dict, is_primitive
 from .records import Guard, Kind
 
 Found = tuple[object, tuple | None, tuple[int, ...]]  # container, element it is, path inside tuples
@@ -88,8 +88,7 @@ def _containers(guard: Guard) -> Iterator[Found]:
         yield from ((found, None, path) for found, path in _inside(guard.expected, ()))
     elif isinstance(guard.holder, dict):
         for key, value in dict.items(guard.holder):
-            if is_primitive(key):
-                yield from ((found, (Kind.ITEM, key), path) for found, path in _inside(value, ()))
+            yield from ((found, (Kind.ITEM, key), path) for found, path in _inside(value, ()))
     elif type(guard.holder) is list:
         for index, value in enumerate(guard.expected):  # type: ignore[arg-type]
             yield from ((found, (Kind.INDEX, index), path) for found, path in _inside(value, ()))
@@ -117,10 +116,23 @@ def _adoptions(guards: list[Guard]) -> list[Guard]:
         if id(guard.holder) not in said and isinstance(guard.holder, _HANGING)
     }
     adopted: list[Guard] = []
-    dicts = {id(guard.holder): guard.holder for guard in guards if isinstance(guard.holder, dict)}
-    for holder in dicts.values():
-        for key, value in dict.items(holder):
-            orphan = orphans.get(id(value))
-            if orphan is not None and orphan.holder is not holder and is_primitive(key):
-                adopted.append(Guard(Kind.ITEM, holder, key, value, orphan.where))
+    if orphans:
+        for owner, names in _dicts_of(guards):
+            for key, value in dict.items(names):
+                orphan = orphans.get(id(value))
+                if orphan is None or orphan.holder is names or not is_primitive(key):
+                    continue
+                if owner is not names and id(names) not in said:
+                    said.add(id(names))
+                    adopted.append(Guard(Kind.DICT, owner, None, names, orphan.where))
+                adopted.append(Guard(Kind.ITEM, names, key, value, orphan.where))
     return adopted
+
+
+def _dicts_of(guards: list[Guard]) -> Iterator[tuple[object, dict]]:
+    """Yield each guarded dict, and the dict of each guarded instance, with what it belongs to."""
+    holders = {id(guard.holder): guard.holder for guard in guards}
+    for holder in holders.values():
+        names = holder if isinstance(holder, dict) else instance_dict(holder)
+        if names is not None and not isinstance(holder, ModuleType):
+            yield holder, names

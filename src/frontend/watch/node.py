@@ -39,10 +39,14 @@ class Spot:
 class Anchor:
     """Where a container hangs: at a spot of that node (or an element of it), inside tuples."""
 
-    __slots__ = ("element", "node", "path", "spot")
+    __slots__ = ("element", "node", "path", "spot", "weak_key")
 
     def __init__(self, node: "Node", spot: Spot, element: tuple | None, path: tuple[int, ...]):
-        self.node, self.spot, self.element, self.path = node, spot, element, path
+        self.node, self.spot, self.path = node, spot, path
+        # The key of an entry may be a tensor, which must be free to die.
+        weak = None if element is None or is_primitive(element[1]) else weakly(element[1])
+        self.element = element if weak is None else (element[0], weak)
+        self.weak_key = weak is not None
 
     def follow(self) -> object:
         """Return what hangs there now, or None."""
@@ -52,7 +56,8 @@ class Anchor:
         if self.element is None:
             found = self.spot.read(holder)
         else:
-            found = READ[self.element[0]](holder, self.element[1])
+            kind, key = self.element
+            found = READ[kind](holder, key() if self.weak_key else key)
         for index in self.path:
             found = found[index] if type(found) is tuple and index < len(found) else None
         return found

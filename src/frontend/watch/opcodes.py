@@ -81,7 +81,12 @@ def _store_name(at: Place, name) -> None:
 # Attributes and items -----------------------------------------------------------------------------
 
 
-def _load_attr(at: Place, name) -> None:
+def _load_attr(at: Place, name) -> Result:
+    read_attribute(at.record, at.stack.peek(1), name)
+    return 1  # a property may make an object
+
+
+def _load_method(at: Place, name) -> None:
     read_attribute(at.record, at.stack.peek(1), name)
 
 
@@ -262,7 +267,7 @@ HANDLERS: dict[str, Handler] = {
     "LOAD_GLOBAL": _load_global, "LOAD_NAME": _load_name, "LOAD_DEREF": _load_cell,
     "LOAD_CLASSDEREF": _load_cell, "STORE_DEREF": _store_cell, "DELETE_DEREF": _store_cell,
     "STORE_GLOBAL": _store_global, "DELETE_GLOBAL": _store_global, "STORE_NAME": _store_name,
-    "DELETE_NAME": _store_name, "LOAD_ATTR": _load_attr, "LOAD_METHOD": _load_attr,
+    "DELETE_NAME": _store_name, "LOAD_ATTR": _load_attr, "LOAD_METHOD": _load_method,
     "STORE_ATTR": _store_attr, "DELETE_ATTR": _delete_attr, "BINARY_SUBSCR": _subscript,
     "STORE_SUBSCR": _store_item, "DELETE_SUBSCR": _delete_item, "BINARY_OP": _binary,
     "COMPARE_OP": _compare, "CONTAINS_OP": _contains, "UNARY_NOT": _truth,

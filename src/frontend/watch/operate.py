@@ -38,6 +38,7 @@ ITERATORS = frozenset(
 DATA = (int, float, complex, str, bytes, bool, range)
 IMMUTABLE = (*DATA, tuple)  # what their C methods read of `self` can never change
 MOST_ELEMENTS = 50_000
+ALL = "every element, however deep"  # marks a container in `Record.resolved`
 VIEWS = frozenset(type(view) for d in ({}, _OD) for view in (d.keys(), d.values(), d.items()))
 # objects that are only themselves: compared by identity, always true, printed with an address
 PLAIN = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType, np.dtype, slice)
@@ -78,7 +79,11 @@ def deep_content(record: Record, value: object, depth: int = 0) -> None:
     """Guard everything in nested containers that are handed to code which is not watched."""
     if depth > 20 or not isinstance(value, (tuple, *LISTS, dict, *SETS)):
         return
+    if (id(value), ALL) in record.resolved:
+        return
     content(record, value)
+    if not depth and not isinstance(value, tuple) and record.needs_guard(value):
+        record.resolved.add((id(value), ALL))
     for element in inside(value):
         deep_content(record, element, depth + 1)
 

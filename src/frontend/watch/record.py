@@ -87,7 +87,7 @@ class Record:
         self.fresh: dict[int, object] = {}
         self.owned: dict[int, object] = {id(value): value for value in owned}
         self.stored: set[tuple[int, object]] = set()
-        self.resolved: set[tuple[int, str]] = set()  # attributes of guarded objects already looked at
+        self.resolved: set[tuple] = set()  # (id, attribute) of guarded objects: already looked at
         self.frame: FrameType | None = None
         self.alive: list[object] = []
         self.muted = False  # whether a call whose inside need not be watched is running

@@ -103,4 +103,4 @@ def _all_data(value: object) -> bool:
 
 def is_anchored(value: object) -> bool:
     """Tell whether `value` is a container that cannot be referred to weakly, or a cell."""
-    return type(value) in (dict, CellType, *LISTS) and weakly(value) is None
+    return isinstance(value, (dict, CellType, *LISTS)) and weakly(value) is None

@@ -52,12 +52,13 @@ class Watch:
         self.pauses = 0
         self.record = Record(hooks, owned)
         self._outer: Watch | None = None
+        self._tracing: object = None  # the trace function found, to be put back
         self._layout: FrameLayout | None = None
-        self.trace = self._enter_frame  # one object, so that it can be recognised later
+        self.trace = self._make_trace()
 
     def __enter__(self) -> "Watch":
         self._outer = active.get(get_ident())
-        tracing = sys.gettrace()
+        self._tracing = tracing = sys.gettrace()
         if tracing is not None and (self._outer is None or tracing is not self._outer.trace):
             self._give_up("runs under a tracing tool (debugger or coverage)")
             return self
@@ -78,7 +79,7 @@ class Watch:
         if self._layout is None:
             return
         if sys.gettrace() is self.trace:
-            sys.settrace(self._outer.trace if self._outer else None)
+            sys.settrace(self._tracing)
         elif len(self.record.reasons) < MOST_REASONS:
             self._give_up("changes the trace function")
         if self._outer is not None:
@@ -108,11 +109,39 @@ class Watch:
 
     # Tracing --------------------------------------------------------------------------------------
 
-    def _enter_frame(self, frame: FrameType, event: str, _arg: object) -> Callable | None:
+    def _make_trace(self) -> Callable:
+        """Return the global trace function; it sees every frame, so framework code leaves first."""
+        ours: set[int] = set()
+        helpers: set[int] = set()
+
+        def enter(frame: FrameType, event: str, _arg: object) -> Callable | None:
+            code = frame.f_code
+            if id(code) in ours or event != "call":
+                return None
+            if id(code) in helpers:
+                caller = frame.f_back
+                if caller is None or id(caller.f_code) in ours or self._is_frameworks(caller):
+                    return None
+                return self._enter_frame(frame)
+            return self._enter_new(frame, ours, helpers)
+
+        return enter
+
+    def _enter_new(self, frame: FrameType, ours: set[int], helpers: set[int]) -> Callable | None:
+        """Enter a frame of unknown kind, and note the kind of its code."""
+        file = home_file(frame)
+        if self.hooks.is_framework_file(file):
+            ours.add(id(frame.f_code))
+        elif is_helper_file(file):
+            helpers.add(id(frame.f_code))
+        else:
+            return self._enter_frame(frame)
+        self.record.alive.append(frame.f_code)  # so that its id stays its own
+        return None if self._is_frameworks(frame) else self._enter_frame(frame)
+
+    def _enter_frame(self, frame: FrameType) -> Callable | None:
         layout, code = self._layout, frame.f_code
-        if event != "call" or layout is None or self.pauses or self.record.muted:
-            return None
-        if self._is_frameworks(frame):
+        if layout is None or self.pauses or self.record.muted:
             return None
         if code.co_filename == _ABC_FILE and code.co_name in _CACHED_HOOKS:
             return None
