@@ -116,7 +116,7 @@ def _tiles(report: Report, view: View) -> str:
     recorded = sum(n.opcode == "call_function" for n in report.graph.nodes)
     tiles = [_tile(f"{recorded:,}", "ops recorded")]
     if report.optimized:
-        tiles.append(_tile(f"{ops:,}", "after passes"))
+        tiles.append(_tile(f"{ops:,}", "after inlining"))
     program = report.program
     if program is not None:
         moved = sum(u.read + u.written for u in view.units)
@@ -227,15 +227,22 @@ def _unit(unit: Unit, prefix: str, hue: dict[str, int], is_open: bool) -> str:
     times = f" × {len(unit.steps)}" if len(unit.steps) > 1 else ""
     moved = f"{_size(unit.read)} in, {_size(unit.written)} out" if unit.read + unit.written else ""
     return (f'<details class=unit data-u="{prefix}{unit.key}"{style}{" open" if is_open else ""}>'
-            f"<summary>{_chip(unit, prefix, hue)}<span class=mono>{escape(unit.title)}{times}</span>"
+            f"<summary>{_chip(unit, prefix, hue)}<span class=name>{_name(unit)}{times}</span>"
             f"<span class=soft>{moved}</span></summary>{_about(unit)}"
             f"{f'<pre>{coloured(unit.code, unit.language)}</pre>' if unit.code else ''}</details>")
+
+
+def _name(unit: Unit) -> str:
+    origin = f"<b>{escape(unit.origin)}</b> " if unit.origin else ""
+    return f"{origin}<span class=mono>{escape(unit.title)}</span>"
 
 
 def _about(unit: Unit) -> str:
     rows = []
     if unit.detail:
         rows.append(escape(unit.detail))
+    if unit.symbol:
+        rows.append(f"<b>symbol</b> <span class=mono>{escape(unit.symbol)}</span>")
     if unit.nodes:
         rows.append(f"<b>computes</b> <span class=mono>{escape(_listed(unit.nodes, 24))}</span>")
     if unit.places:

@@ -78,4 +78,4 @@ def _program() -> Program:
     fusions = (Fusion(("mul", "add"), 0, 16384, 8192, "mul_1 is a product"),
                Fusion(("add_1",), 3, 16384, 8192, "add_2 reads it < twice"),
                Fusion(("add_2",), 4, 8192, 8192))
-    return Program(kernels, steps, (), 2, (2,), (kind,), 8192, fusions)
+    return Program(kernels, steps, (), 2, (2,), (kind,), 8192, fusions=fusions)

@@ -36,10 +36,8 @@ def drawing(view: View, prefix: str, hue: dict[str, int]) -> str:
 
 
 def _place(steps: tuple[Step, ...]) -> dict[int, Card]:
-    """Each step one row below the lowest it takes values from; a row holds COLUMNS cards at most."""
-    depth: dict[int, int] = {}
-    for s in steps:
-        depth[s.number] = 1 + max((depth[a] for a in s.feeds_from if a in depth), default=-1)
+    """Each step below all it takes values from; a row holds COLUMNS cards at most."""
+    depth = _depths(steps)
     layers: dict[int, list[Step]] = {}
     for s in steps:
         layers.setdefault(depth[s.number], []).append(s)
@@ -54,6 +52,21 @@ def _place(steps: tuple[Step, ...]) -> dict[int, Card]:
                 cards[s.number] = Card(s, x, MARGIN + row * (HEIGHT + GAP_Y))
             row += 1
     return cards
+
+
+def _depths(steps: tuple[Step, ...]) -> dict[int, int]:
+    """Each step one below the lowest that feeds it; one that nothing feeds stands just above its readers."""
+    depth: dict[int, int] = {}
+    first_reader: dict[int, int] = {}
+    for s in steps:
+        depth[s.number] = 1 + max((depth[a] for a in s.feeds_from if a in depth), default=-1)
+        for a in s.feeds_from:
+            first_reader[a] = min(first_reader.get(a, depth[s.number]), depth[s.number])
+    for s in steps:
+        if not s.feeds_from:
+            before = depth.get(s.number - 1, 0)
+            depth[s.number] = first_reader[s.number] - 1 if s.number in first_reader else before
+    return depth
 
 
 def _above(step: Step, cards: dict[int, Card]) -> float:
@@ -85,34 +98,28 @@ def _edge(a: Card, b: Card) -> str:
 
 def _card(card: Card, unit: Unit, prefix: str, hue: dict[str, int]) -> str:
     step = card.step
-    names = ", ".join(step.nodes)
-    title = f"step {step.number}: {unit.title}\n{names}"
     label = unit.key.upper()
-    count = len(step.nodes)
-    shown = _ops(step.nodes) or unit.title
+    title = f"step {step.number}: {label} {unit.symbol or unit.title}\n{', '.join(step.nodes)}"
     style = f' style="--h:{hue[unit.key]}"' if unit.key in hue else ""
     return (f'<g class="card {unit.kind}" data-u="{prefix}{unit.key}" data-step={step.number} tabindex=0{style} '
             f'transform="translate({card.x:g} {card.y:g})"><title>{escape(title)}</title>'
             f'<rect width={WIDTH} height={HEIGHT} rx=7 /><rect class=spine width=5 height={HEIGHT} rx=2.5 />'
             f'<text class=key x=16 y=20>{label}</text>'
-            f'<text class=what x={WIDTH - 10} y=20 text-anchor=end>{_what(unit, count)}</text>'
-            f'<text class=ops x=16 y=38>{escape(_cut(shown, 29))}</text></g>')
+            f'<text class=what x={WIDTH - 10} y=20 text-anchor=end>{escape(_cut(_what(step, unit), 25))}</text>'
+            f'<text class=ops x=16 y=38>{escape(_cut(_below(step, unit), 25))}</text></g>')
 
 
-def _what(unit: Unit, count: int) -> str:
+def _what(step: Step, unit: Unit) -> str:
+    count = len(step.nodes)
     if unit.kind == "kernel":
-        return f"{count} op{'s' if count != 1 else ''} fused" if count != 1 else "1 op"
-    return {"product": "product", "numpy": "NumPy", "copy": "copy"}.get(unit.kind, f"{unit.title}, {count} ops")
+        return unit.origin.partition(",")[0] or f"{count} op{'s' if count != 1 else ''}"
+    return {"product": "product", "numpy": "NumPy", "copy": "copy"}.get(unit.kind, f"{count} ops")
 
 
-def _ops(nodes: tuple[str, ...]) -> str:
-    """The ops of a step, without the numbers that tell equal ones apart, each with its count."""
-    count: dict[str, int] = {}
-    for name in nodes:
-        stem, _, number = name.rpartition("_")
-        stem = stem if stem and number.isdigit() else name
-        count[stem] = count.get(stem, 0) + 1
-    return " ".join(f"{n}×{k}" if k > 1 else n for n, k in count.items())
+def _below(step: Step, unit: Unit) -> str:
+    if unit.kind == "product":
+        return unit.title.removeprefix("matrix product ")
+    return unit.title if unit.kind in ("kernel", "line") else ", ".join(step.nodes) or unit.title
 
 
 def _cut(text: str, length: int) -> str:

@@ -60,11 +60,12 @@ details.unit{border-top:1px solid var(--line)}
 details.unit:first-child{border-top:0}
 details.unit>summary{cursor:pointer;padding:8px 14px;display:flex;gap:9px;align-items:baseline;list-style:none;font-size:13px}
 details.unit>summary::-webkit-details-marker{display:none}
-details.unit>summary .mono{overflow-wrap:anywhere;min-width:0;flex:1}
+details.unit>summary .name{overflow-wrap:anywhere;min-width:0;flex:1}details.unit:not([open]) .name{display:-webkit-box;-webkit-line-clamp:2;-webkit-box-orient:vertical;overflow:hidden}
+.name b{font-weight:600}
 details.unit>summary .soft{font-size:12px;text-align:right;white-space:nowrap}
 details.unit>summary:hover,.hot.unit>summary{background:var(--wash)}
 details.unit[open]>summary{background:oklch(var(--L) var(--C) var(--h,0)/calc(var(--tint)*.6))}
-.about{padding:6px 14px 8px;font-size:13px;color:var(--soft)}
+.about>div{margin:2px 0}.about{padding:6px 14px 8px;font-size:13px;color:var(--soft)}
 .about b{color:var(--ink);font-weight:600}
 .about button{font:12px ui-monospace,Menlo,Consolas,monospace;border:0;background:none;color:var(--accent);cursor:pointer;
 padding:0 3px;text-decoration:underline;text-underline-offset:2px}
