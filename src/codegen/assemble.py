@@ -94,7 +94,9 @@ class Assembler:
                 continue
             base = self.bases.get(node)
             at, last = self.place[self.maker[base] if base else group], self.last_read.get(target, -1)
-            safe = last < at or last == at and not base and group in lowered and can_overwrite(lowered[group], node, target)
+            safe = last < at
+            if last == at and not base and group in lowered:
+                safe = can_overwrite(lowered[group], node, target)
             (home if safe else copies)[node] = target
         return home, copies
 

@@ -19,6 +19,7 @@ from .loops import Expr, Table, constant
 from .scatter import places_of, read_scatter, source_index
 
 _COMPARE = frozenset(COMPARE)
+_BOUNDS = {"ge": (0, None), "gt": (1, None), "lt": (None, 0), "le": (None, 1), "eq": (0, 1), "ne": (0, 1)}
 _HAS_ZERO = frozenset(["floordiv", "mod", "fmod", "div"])
 
 
@@ -37,8 +38,21 @@ class Emitter(Scalar):
             self.check_zero(exprs[1])
         if name == "select" and exprs[0].kind == "const":
             return exprs[1] if exprs[0].data.value else exprs[2]
+        if name in _COMPARE and like is int64:
+            decided = self._compare(name, *exprs)
+            if decided is not None:
+                return decided
         dtype = bool_ if name in _COMPARE else like
         return self.table.make("call", dtype, name, exprs)
+
+    def _compare(self, name: str, a: Expr, b: Expr) -> Expr | None:
+        """A comparison of indices as a bound on their difference, which loops can decide or cut at."""
+        if {a.kind, b.kind} not in ({"index"}, {"index", "const"}):
+            return None
+        ix = (a.data if a.kind == "index" else a.data.value) - (b.data if b.kind == "index" else b.data.value)
+        low, high = _BOUNDS[name]
+        inside = within(self.table, ix, low, high)
+        return self.table.make("call", bool_, "not_", (inside,)) if name == "ne" else inside
 
     def const(self, value, like) -> Expr:
         return constant(self.table, value, like.dtype)
@@ -74,6 +88,18 @@ class Emitter(Scalar):
         if type(x) is not Expr:
             return x
         return x.data.value if x.kind == "const" else None
+
+
+def within(table: Table, ix: Ix | int, low: int | None, high: int | None) -> Expr:
+    """Whether low <= ix < high (None: no bound), as a constant where the ranges of variables decide it."""
+    lo, hi = (ix, ix) if type(ix) is int else (ix.lo, ix.hi)
+    if low is not None and hi < low or high is not None and lo >= high:
+        return constant(table, False, bool_)
+    low = None if low is None or lo >= low else low
+    high = None if high is None or hi < high else high
+    if low is None and high is None:
+        return constant(table, True, bool_)
+    return table.make("within", bool_, (ix, low, high), (), (ix,))
 
 
 def _rounded(value: float, dtype: DType) -> float:
@@ -181,13 +207,11 @@ class Inliner:
         """All conditions as one bool expr, or True or False where ranges decide."""
         whole: Expr | None = None
         for ix, low, high in conditions:
-            lo, hi = (ix, ix) if type(ix) is int else (ix.lo, ix.hi)
-            if hi < low or lo >= high:
-                return False
-            if lo >= low and hi < high:
+            part = within(self.table, ix, low, high)
+            if part.kind == "const":
+                if not part.data.value:
+                    return False
                 continue
-            data = (ix, low if lo < low else None, high if hi >= high else None)
-            part = self.table.make("within", bool_, data, (), (ix,))
             whole = part if whole is None else self._and(whole, part)
         return True if whole is None else whole
 

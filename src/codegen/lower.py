@@ -9,7 +9,7 @@ from ..ir.graph import Node
 from ..ir.type import contiguous_strides
 from .fuse import Group, is_partial, value_index
 from .index import Ix, Read, Var, flatten, index_of, substitute, variables
-from .inline import Emitter
+from .inline import Emitter, within
 from .loops import CheckRange, Expr, Fold, Nest, Pass, Store, Table, Walk
 from .reuse import kept_values
 from .space import make_space
@@ -265,7 +265,7 @@ class _Rebuilder:
                 return self.emitter.constant(place, e.dtype)
             return self.table.make("index", e.dtype, place, (), (place,))
         if e.kind == "within":
-            return self._within(e, self.index(e.data[0]))
+            return within(self.table, self.index(e.data[0]), *e.data[1:])
         return self.table.make(e.kind, e.dtype, e.data, tuple(made[a] for a in e.args))
 
     def _logic(self, e: Expr, args: tuple) -> Expr:
@@ -290,17 +290,6 @@ class _Rebuilder:
             masks = ()
         place = flatten(tuple([self.index(i) for i in e.data[1]]), self.lowerer._strides(node))
         return self.table.make("access", e.dtype, (self.lowerer._slot(node), place), masks, (place,))
-
-    def _within(self, e: Expr, place: Ix | int) -> Expr:
-        _, low, high = e.data
-        lo, hi = (place, place) if type(place) is int else (place.lo, place.hi)
-        if low is not None and hi < low or high is not None and lo >= high:
-            return self.emitter.constant(False, bool_)
-        low = None if low is None or lo >= low else low
-        high = None if high is None or hi < high else high
-        if low is None and high is None:
-            return self.emitter.constant(True, bool_)
-        return self.table.make("within", bool_, (place, low, high), (), (place,))
 
     def index(self, place: Ix | int) -> Ix | int:
         """An index expression over the segment's variables."""
