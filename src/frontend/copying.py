@@ -56,7 +56,7 @@ def reduce_tensor(t: Tensor):
     """For pickle: the values, dtype and flags (the tape is not kept)."""
     if not t.is_leaf:
         raise RuntimeError("only leaf tensors can be pickled; call detach() first")
-    array = np.ascontiguousarray(t.nd)
+    array = np.asarray(t.nd, order="C")
     if t.type.dtype is dt.bfloat16:
         array = array.view(np.uint16)
     state = {k: v for k, v in t.__dict__.items() if k not in _HOOKS and k != "_leaf_hooks"}
