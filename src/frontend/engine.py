@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..ir.dispatch import using
-from ..ir.graph import Builder, Graph, Node
+from ..ir.graph import Graph, Node
 from ..ir.interpret import run_numpy
 from ..ir.ops import copy as copy_op
 from ..ir.type import TensorType
-from .safety import Checked, Committing, early_checks, may_fail
+from .safety import Checked, Committing
 
 log = logging.getLogger("treadle")
 
@@ -26,7 +25,6 @@ class Report:
     """What building a graph took and gave, for `explain()`."""
 
     graph: Graph
-    optimized: Graph | None = None
     program: object = None
     seconds: dict[str, float] = field(default_factory=dict)
     built: int = 0  # kernels compiled now
@@ -85,18 +83,16 @@ def _array_at(address: int, type: TensorType, strides) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(raw, type.shape, [s * size for s in strides])
 
 
-def separate_outputs(graph: Graph, keep: set[int]) -> Graph:
-    """The graph with each output a value of its own: no placeholder, none twice (but those in `keep`)."""
-    builder = Builder()
-    builder.nodes = list(graph.nodes)
-    outputs, taken = [], set()
+def separate_outputs(graph: Graph) -> Graph:
+    """The graph with each output a value of its own: no placeholder, none twice."""
+    nodes, outputs, taken = list(graph.nodes), [], set()
     for o in graph.outputs:
         if o.opcode == "placeholder" or o in taken:
             o = Node("call_function", f"out_{len(outputs)}", copy_op, (o,), (), o.type, o.line)
-            builder.nodes.append(o)
+            nodes.append(o)
         taken.add(o)
         outputs.append(o)
-    return Graph(builder.nodes, outputs, graph.name)
+    return Graph(nodes, outputs, graph.name)
 
 
 def make_executable(graph: Graph, layouts: Sequence, writes: Sequence[tuple[int, int]], report: Report):
@@ -131,28 +127,16 @@ def _warn_once(text: str) -> None:
 
 
 def _compile(graph: Graph, layouts, writes, report: Report):
-    from ..codegen import generate
-    from ..ir.passes import optimize
     from ..runtime.launch import Launcher
+    from .planning import plan
 
-    clock = time.perf_counter
-    start = clock()
-    report.optimized = optimized = separate_outputs(optimize(graph), set())
-    report.seconds["passes"] = clock() - start
-    start = clock()
-    late = bool(writes) and bool(may_fail(optimized))  # an error must not come after a write
-    checks = early_checks(optimized) if late else None
-    donated = {} if late and checks is None else dict(writes)
-    program = generate(optimized, donated=donated, layouts=tuple(layouts))
-    report.program = program
-    report.seconds["codegen"] = clock() - start
-    start = clock()
-    launcher = Launcher(program)
-    report.seconds["build"] = clock() - start
+    planned = plan(graph, layouts, writes, report.seconds)
+    report.program = planned.program
+    start = time.perf_counter()
+    launcher = Launcher(planned.program)
+    report.seconds["build"] = time.perf_counter() - start
+    report.built, report.reused = launcher.built, len(launcher.kernels) - launcher.built
     types = [p.type for p in graph.placeholders]
-    if checks is not None:
-        return Checked(launcher, checks, types, layouts, _array_at)
-    return Committing(launcher, writes, types, layouts, _array_at) if late else launcher
-
-
-__all__ = ["Interpreted", "Report", "make_executable", "using"]
+    if planned.checks is not None:
+        return Checked(launcher, planned.checks, types, layouts, _array_at)
+    return Committing(launcher, writes, types, layouts, _array_at) if planned.late else launcher

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -39,21 +40,28 @@ def flatten(value: Any, leaves: list[Tensor]) -> Any:
 
 
 class Identity:
-    """An object as a key: equal to itself only; holds it so that its id is not used again."""
+    """An object as a key: equal to itself only, held weakly where that can be (a dead one equals nothing)."""
 
-    __slots__ = ("value",)
+    __slots__ = ("_hash", "_of", "name")
 
     def __init__(self, value):
-        self.value = value
+        self._hash, self.name = id(value), type(value).__name__
+        try:
+            self._of = weakref.ref(value)
+        except TypeError:
+            self._of = lambda: value
 
     def __eq__(self, other):
-        return isinstance(other, Identity) and self.value is other.value
+        if not isinstance(other, Identity):
+            return False
+        mine = self._of()
+        return mine is not None and mine is other._of()
 
     def __hash__(self):
-        return id(self.value)
+        return self._hash
 
     def __repr__(self):
-        return f"<{type(self.value).__name__}>"
+        return f"<{self.name}>"
 
 
 def template(value: Any, place) -> Any:

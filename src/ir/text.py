@@ -38,7 +38,7 @@ def value_text(value) -> str:
     kind = type(value)
     if kind is int or kind is bool or value is None or kind is float:
         return repr(value)
-    if kind is tuple:
+    if isinstance(value, tuple):
         inside = ", ".join(map(value_text, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
     if kind is str:
@@ -57,7 +57,7 @@ def value_text(value) -> str:
 
 def is_writable(value) -> bool:
     """Whether `value_text` takes it."""
-    if type(value) is tuple:
+    if isinstance(value, tuple):
         return all(map(is_writable, value))
     return value is None or type(value) in (bool, int, float, complex, str, DType, device, TensorType)
 

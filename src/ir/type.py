@@ -45,6 +45,8 @@ def tensor_type(shape: tuple[int, ...], dtype: DType, dev: device = CPU) -> Tens
     if found is None:
         if len(_interned) > _BOUND:  # a program with endless new shapes must not leak
             _interned.clear()
+        if type(shape) is not tuple:  # a Size would print as one
+            return tensor_type(tuple(shape), dtype, dev)
         found = _interned.setdefault(key, TensorType(shape, dtype, dev))
     return found
 
