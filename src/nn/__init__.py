@@ -149,7 +149,7 @@ from .modules import (
     ZeroPad2d as ZeroPad2d,
     ZeroPad3d as ZeroPad3d,
 )
-from .modules.calling import (
+from .modules.module import (
     register_module_forward_hook as register_module_forward_hook,
     register_module_forward_pre_hook as register_module_forward_pre_hook,
     register_module_full_backward_hook as register_module_full_backward_hook,

@@ -69,7 +69,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 def _put(tensor: Tensor, array: np.ndarray) -> Tensor:
     with no_grad():
-        return tensor.copy_(from_numpy(np.ascontiguousarray(array)))
+        return tensor.copy_(from_numpy(np.asarray(array, order="C")))
 
 
 def eye_(tensor: Tensor) -> Tensor:
