@@ -109,7 +109,9 @@ def measure(node: Node, holder: object, layout: HeapLayout) -> list[tuple[int, i
         plan = plan_words(node, holder, layout) or []
         node.plan = plan
     plan = node.plan
-    before = [word_at(entry[2], entry[1]) if entry[3] is Value.VERSION else 0 for entry in plan]
+    if isinstance(holder, type):
+        type_lookup(holder, "__module__")  # after a change it has no version until it is looked at
+    before = [_version(entry) if entry[3] is Value.VERSION else 0 for entry in plan]
     if node.kind is list:
         holder = list(holder)  # type: ignore[call-overload]
     found = {spot: spot.read(holder) for spot in node.spots}
@@ -120,6 +122,11 @@ def measure(node: Node, holder: object, layout: HeapLayout) -> list[tuple[int, i
         (entry[2], _value(entry[3], version, holder, found))
         for entry, version in zip(plan, before, strict=True)
     ]
+
+
+def _version(entry: Entry) -> int:
+    """Return the word as it is; where a type has no version, one that no type has."""
+    return word_at(entry[2], entry[1]) or int(entry[1] == "I")
 
 
 def _value(source: object, version: int, holder, found: dict) -> int:

@@ -184,6 +184,38 @@ def test_random_changes_are_seen_exactly_when_they_matter():
     del Part.other
 
 
+def test_a_class_changed_twice_in_a_row_is_seen():
+    class Mine:
+        rate = 1
+
+    def fn():
+        return Mine.rate
+
+    guards = guards_of(fn)
+    assert guards.check()
+    for turn in range(6):  # a class has no version from a change to the next look at it
+        Mine.other = turn
+        assert guards.check()
+        Mine.rate = 2
+        assert not guards.check()
+        Mine.rate = 1
+        assert guards.check()
+
+
+def test_an_empty_list_costs_no_exact_check():
+    empty = []
+
+    def fn():
+        return [x for x in empty]
+
+    guards = guards_of(fn)
+    for _ in range(10):
+        assert guards.check()
+    assert not any(node.exact for node in guards.nodes)
+    empty.append(1)
+    assert not guards.check()
+
+
 def test_threads_check_while_another_changes():
     part = Part(1)
     guards = guards_of(part.run)
