@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 REFRESH = 0.1  # seconds between two drawings
@@ -109,20 +110,17 @@ def track(items: Iterable[Any], label: str = "", total: int | None = None) -> It
             bar.advance()
 
 
-def building() -> Callable[[int, int], None] | None:
-    """Returns what `runtime.build` may tell of its kernels, None where nobody would see it."""
-    if not is_terminal(sys.stderr):
-        return None
-    bars: list[Bar] = []
+@contextmanager
+def building() -> Iterator[Callable[[int, int], None]]:
+    """Gives what `runtime.build` may tell of its kernels: (done, of how many); wiped at the end."""
+    bar = Bar(0, "building kernels", keep=False)
 
     def tell(done: int, total: int) -> None:
-        if not bars:
-            bars.append(Bar(total, "building kernels", keep=False))
-        bars[0].move(done)
-        if done >= total:
-            bars.pop().close()
+        bar.total = total
+        bar.move(done)
 
-    return tell
+    with bar:
+        yield tell
 
 
 def _can_write(stream: TextIO, text: str) -> bool:

@@ -115,7 +115,7 @@ def _tiles(report: Report, view: View) -> str:
     ops = sum(n.opcode == "call_function" for n in view.graph.nodes)
     recorded = sum(n.opcode == "call_function" for n in report.graph.nodes)
     tiles = [_tile(f"{recorded:,}", "ops recorded")]
-    if report.optimized:
+    if report.program:
         tiles.append(_tile(f"{ops:,}", "after inlining"))
     program = report.program
     if program is not None:
@@ -128,7 +128,7 @@ def _tiles(report: Report, view: View) -> str:
     return "".join(tiles)
 
 
-_TIMES = {"passes": "passes", "codegen": "code generation", "build": "build", "run": "a call (mean)"}
+_TIMES = {"passes": "passes", "codegen": "code generation", "build": "build", "recall": "plan from the cache", "run": "a call (mean)"}
 
 
 def _size(count: float) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..ir import program as ir
 from ..ir.ops import TABLE
+from ..progress import building
 from . import plan as rt
 from .build import build
 from .errors import StepError
@@ -29,7 +30,8 @@ class Launcher:
 
     def __init__(self, program: ir.Program):
         self.program = program
-        self.kernels = _build(program)
+        self.built = 0  # kernels that no cache had
+        self.kernels = self._build()
         self.plan = rt.make_plan([_step(s, self.kernels) for s in program.steps], len(program.buffers))
         self._leases: list[_Lease] = []
         self._fresh = [
@@ -39,6 +41,24 @@ class Launcher:
         ]
         self._inputs = program.inputs
         self._results = len(program.outputs)
+
+    def _build(self) -> list[int]:
+        """The addresses of the program's kernels."""
+        program = self.program
+        if not program.kernels:
+            return []
+        with building() as show:
+
+            def tell(done: int, total: int) -> None:
+                self.built = total
+                show(done, total)
+
+            texts = [(k.symbol, k.text) for k in program.kernels]
+            built = build(texts, prelude=program.prelude, progress=tell)
+        for kernel in built:
+            if kernel.error is not None:
+                raise kernel.error
+        return [b.address for b in built]
 
     def __call__(self, addresses: Sequence[int]) -> list[np.ndarray | None]:
         """Runs the program; raises IndexError (or RuntimeError) where a kernel's check fails."""
@@ -132,17 +152,6 @@ def _array(table: rt.Table, ref: ir.Ref, t) -> np.ndarray:
         return np.empty(t.shape, t.dtype.np)
     raw = (ctypes.c_char * t.nbytes).from_address(table[ref.buffer] + ref.offset)
     return np.frombuffer(raw, t.dtype.np).reshape(t.shape)
-
-
-def _build(program: ir.Program) -> list[int]:
-    """The addresses of the program's kernels."""
-    if not program.kernels:
-        return []
-    built = build([(k.symbol, k.text) for k in program.kernels], prelude=program.prelude)
-    for kernel in built:
-        if kernel.error is not None:
-            raise kernel.error
-    return [b.address for b in built]
 
 
 # steps --------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def sample(folder):
     path = folder / "step.py"
     path.write_text(SOURCE)
     built, plain = _graph(str(path), "step"), _graph(str(path), "stretch_1")
-    reports = (Report(built, built, _program(), {"passes": 0.0012, "codegen": 0.0203, "build": 0.31}, 2, 0),
+    reports = (Report(built, _program(), {"passes": 0.0012, "codegen": 0.0203, "build": 0.31}, 2, 0),
                Report(plain, fallback="no C++ compiler was found: <none>"))
     counts = {"graphs": 1, "lazy": 1, "recordings": 3, "replays": 41, "kernels": 2, "built": 2, "reused": 0,
               "fallbacks": 1}

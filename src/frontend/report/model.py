@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from ...ir.graph import Graph, Line, Node
 from ...ir.op import Kind
 from ...ir.program import CopyStep, DotStep, HostStep, KernelStep, Program
-from ..engine import Report
+from ...ir.passes import optimize
+from ..engine import Report, separate_outputs
 
 Place = tuple[str, int]  # file and line number
 
@@ -70,7 +71,7 @@ class View:
 
 def view_of(report: Report) -> View:
     """Returns what the page shows of one graph."""
-    graph = report.optimized or report.graph
+    graph = separate_outputs(optimize(report.graph)) if report.program else report.graph
     at: dict[Place, list[Node]] = {}
     for node in graph.nodes:
         if node.line is not None:
