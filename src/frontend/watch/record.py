@@ -61,7 +61,7 @@ def line_of(frame: FrameType) -> int:
 def home_file(frame: FrameType) -> str:
     """Return the file whose code this frame runs; for generated code, that of its module."""
     name = frame.f_code.co_filename
-    if not name.startswith("<"):
+    if name != "<string>":
         return name
     file = frame.f_globals.get("__file__", name)
     return file if isinstance(file, str) else name

@@ -18,6 +18,7 @@ from .places import class_attribute, is_primitive
 from .record import MOST_REASONS, Record, home_file, is_helper_file
 from .records import Guard, Hooks, Kind, LazyReason
 
+_OWN = __file__.removesuffix("watch.py")  # this package
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
 _SUSPENDING = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
 
@@ -130,7 +131,7 @@ class Watch:
     def _enter_new(self, frame: FrameType, ours: set[int], helpers: set[int]) -> Callable | None:
         """Enter a frame of unknown kind, and note the kind of its code."""
         file = home_file(frame)
-        if self.hooks.is_framework_file(file):
+        if file.startswith(_OWN) or self.hooks.is_framework_file(file):
             ours.add(id(frame.f_code))
         elif is_helper_file(file):
             helpers.add(id(frame.f_code))
@@ -156,7 +157,7 @@ class Watch:
         asked: FrameType | None = frame
         while asked is not None:
             file = home_file(asked)
-            if self.hooks.is_framework_file(file):
+            if file.startswith(_OWN) or self.hooks.is_framework_file(file):
                 return True
             if not is_helper_file(file):
                 return False

@@ -1,7 +1,7 @@
 """Which words of memory tell that a node changed, and their values once it was found right."""
 
 from enum import Enum
-from types import CellType, FunctionType
+from types import CellType, FunctionType, MemberDescriptorType
 
 from .layout import MANAGED_DICT, HeapLayout
 from .node import Node, Spot, data_in
@@ -14,6 +14,8 @@ _OF_CLASS = frozenset((Kind.CLASS, Kind.MRO))
 _OF_LIST = frozenset((Kind.INDEX, Kind.CONTENT, Kind.LENGTH))
 _OF_FUNCTION = {Kind.CODE: 0, Kind.DEFAULTS: 1, Kind.KWDEFAULTS: 2}
 _LIST_SIZE, _LIST_ITEMS = 16, 24  # PyListObject, in every version
+# PyMemberDescrObject.d_member; PyMemberDef.type and .offset; T_OBJECT_EX: in every version
+_MEMBER, _MEMBER_TYPE, _MEMBER_OFFSET, _OBJECT = 40, 8, 16, 16
 type_lookup = type.__getattribute__
 
 
@@ -56,7 +58,10 @@ def _entries(node: Node, holder: object, spot: Spot, layout: HeapLayout) -> list
         type_lookup(holder, "__module__")  # a lookup gives the type a version if it has none
         address = start + layout.type_version
         return [(level, "I", address, Value.VERSION)] if word_at(address, "I") else None
-    address = _pointer(holder, kind, start, layout)
+    if kind is Kind.SLOT:
+        address = _slot_pointer(holder, spot, start)
+    else:
+        address = _pointer(holder, kind, start, layout)
     return None if address is None else [(level, "Q", address, spot)]
 
 
@@ -83,6 +88,17 @@ def _dict_pointer(holder: object, start: int, layout: HeapLayout) -> int | None:
         return None
     names = instance_dict(holder)
     return address if names is not None and word_at(address) == id(names) else None
+
+
+def _slot_pointer(holder: object, spot: Spot, start: int) -> int | None:
+    """Return where the instance keeps what a `__slots__` entry holds."""
+    if not isinstance(spot.key, MemberDescriptorType):
+        return None
+    definition = word_at(id(spot.key) + _MEMBER)
+    if word_at(definition + _MEMBER_TYPE, "I") != _OBJECT:
+        return None
+    address = start + word_at(definition + _MEMBER_OFFSET)
+    return address if word_at(address) == id(spot.read(holder)) else None
 
 
 def _list_entries(node: Node, holder: list, spot: Spot, layout: HeapLayout) -> list[Entry]:

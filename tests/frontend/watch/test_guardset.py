@@ -216,6 +216,24 @@ def test_an_empty_list_costs_no_exact_check():
     assert not guards.check()
 
 
+def test_slots_are_checked_by_words():
+    class Slotted:
+        __slots__ = ("__weakref__", "number", "other", "part")
+
+    slotted = Slotted()
+    slotted.part, slotted.number = Part(1), 10**9
+
+    def fn():
+        return slotted.part.scale + slotted.number + (0 if hasattr(slotted, "other") else 1)
+
+    guards = guards_of(fn)
+    assert guards.check()
+    slotted.number = int("1" + "0" * 9)
+    assert guards.check()
+    slotted.part = Part(1)
+    assert not guards.check()
+
+
 def test_threads_check_while_another_changes():
     part = Part(1)
     guards = guards_of(part.run)
