@@ -108,7 +108,7 @@ def build(folder: Path) -> Library:
     source = cpp_prelude() + kernels() + references()
     (folder / "prelude.cpp").write_text(source)
     gcc = compiler.endswith("g++") and not compiler.endswith("clang++")
-    report = ["-fopt-info-vec-optimized"] if gcc else []
+    report = ["-fopt-info-vec-optimized", "-fno-ipa-icf"] if gcc else []
     made = subprocess.run([compiler, *FLAGS, *report, "prelude.cpp", "-o", "prelude.so"], cwd=folder,
                           capture_output=True, text=True)
     assert made.returncode == 0, made.stderr

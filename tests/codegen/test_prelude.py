@@ -27,6 +27,13 @@ SCALAR = {f"{verb}_{dtype}" for verb in ("fmod", "mod", "floordiv") for dtype in
 SCALAR |= {"div_int64", "div_bool", "mod_uint8", "shl_bool", "shr_bool"}
 
 
+@pytest.fixture(autouse=True)
+def _quiet():
+    """Overflow and NaN are the subject here."""
+    with np.errstate(all="ignore"):
+        yield
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     return build(tmp_path_factory.mktemp("prelude"))
@@ -53,8 +60,7 @@ def test_accuracy(library, verb, dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_rsqrt(library, dtype):
     x = samples(dtype)
-    with np.errstate(all="ignore"):
-        exact = 1 / np.sqrt(x.astype(np.longdouble))
+    exact = 1 / np.sqrt(x.astype(np.longdouble))
     check("rsqrt", dtype, (x,), library.verb("rsqrt", dtype, x), exact)
 
 
@@ -64,8 +70,9 @@ def test_lgamma(library, dtype):
     x = samples(dtype)
     got, exact = library.verb("lgamma", dtype, x), library.exact("lgamma", x)
     if dtype == "float64":
-        left = (x < -2) & np.isfinite(exact)
-        assert (np.abs(got - exact)[left] < 4e-16 * np.maximum(1, np.abs(exact[left]))).all()
+        left = (x < -2) & np.isfinite(exact.astype(dtype))
+        error = np.abs(got - exact)[left] / np.maximum(1, np.abs(exact[left]))
+        assert error.max() < 4e-16, x[left][np.argmax(error)]
         x, got, exact = x[~left], got[~left], exact[~left]
     check("lgamma", dtype, (x,), got, exact)
 
@@ -73,9 +80,9 @@ def test_lgamma(library, dtype):
 def exact_digamma(v: float) -> np.longdouble:
     if v == 0:
         return np.longdouble(-math.copysign(math.inf, v))
-    if v < 0 and (v == math.floor(v) or v == -math.inf):
-        return np.longdouble(math.nan)
-    return as_long_double(mp.digamma(v)) if math.isfinite(v) else np.longdouble(v)
+    if not math.isfinite(v):
+        return np.longdouble(v if v > 0 else math.nan)
+    return as_long_double(mp.digamma(v)) if v > 0 or v != math.floor(v) else np.longdouble(math.nan)
 
 
 def exact_erfinv(v: float) -> np.longdouble:
@@ -95,8 +102,9 @@ def test_digamma(library, dtype):
         exact = np.array([exact_digamma(v) for v in x.tolist()])
     got = library.verb("digamma", dtype, x)
     if dtype == "float64":
-        left = (x < 0) & np.isfinite(exact)
-        assert (np.abs(got - exact)[left] < 4e-16 * np.maximum(1, np.abs(exact[left]))).all()
+        left = (x < 0) & np.isfinite(exact.astype(dtype))
+        error = np.abs(got - exact)[left] / np.maximum(1, np.abs(exact[left]))
+        assert error.max() < 4e-16, x[left][np.argmax(error)]
         x, got, exact = x[~left], got[~left], exact[~left]
     check("digamma", dtype, (x,), got, exact)
 
@@ -151,14 +159,13 @@ def test_every_float_of_some_binades(library):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_exact_floats(library, dtype):
     x, (a, b) = samples(dtype), pairs(special_values(dtype))
-    with np.errstate(all="ignore"):
-        for verb, f in {"neg": np.negative, "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
-                        "round": np.rint}.items():
-            assert same_bits(library.verb(verb, dtype, x), f(x)).all(), verb
-        for verb, f in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "fmod": np.fmod,
-                        "copysign": np.copysign, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "gt": np.greater,
-                        "le": np.less_equal, "ge": np.greater_equal}.items():
-            assert same_bits(library.verb(verb, dtype, a, b), f(a, b)).all(), verb
+    for verb, f in {"neg": np.negative, "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+                    "round": np.rint}.items():
+        assert same_bits(library.verb(verb, dtype, x), f(x)).all(), verb
+    for verb, f in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "fmod": np.fmod,
+                    "copysign": np.copysign, "eq": np.equal, "ne": np.not_equal, "lt": np.less, "gt": np.greater,
+                    "le": np.less_equal, "ge": np.greater_equal}.items():
+        assert same_bits(library.verb(verb, dtype, a, b), f(a, b)).all(), verb
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -173,10 +180,9 @@ def test_minimum_and_maximum_keep_nan(library, dtype):
 def test_remainder_and_floor_division(library, dtype):
     """The remainder has the divisor's sign; a zero keeps the dividend's, as PyTorch's."""
     a, b = pairs(special_values(dtype))
-    with np.errstate(all="ignore"):
-        rest = np.fmod(a, b)
-        want = np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
-        quotient = np.floor_divide(a, b)
+    rest = np.fmod(a, b)
+    want = np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+    quotient = np.floor_divide(a, b)
     assert same_bits(library.verb("mod", dtype, a, b), want).all()
     got = library.verb("floordiv", dtype, a, b)
     finite = np.isfinite(a) & (b != 0)
@@ -267,8 +273,7 @@ def test_conversions_are_astype(library, source, target):
         return
     x = to_convert(source)
     got = library.call(f"convert_{source}_{target}", NP[target], x)
-    with np.errstate(all="ignore"):
-        assert same_bits(got, x.astype(NP[target])).all()
+    assert same_bits(got, x.astype(NP[target])).all()
 
 
 @pytest.mark.parametrize("half", ["float16", "bfloat16"])
@@ -281,8 +286,7 @@ def test_halves(library, half):
     kept = ~np.isnan(loaded)
     assert (stored.view(np.uint16) == every.view(np.uint16))[kept].all() and np.isnan(stored[~kept].astype("f4")).all()
     x = samples("float32")
-    with np.errstate(all="ignore"):
-        want = x.astype(NP[half])
+    want = x.astype(NP[half])
     assert same_bits(library.call(f"store_{half}", NP[half], x), want).all()
     assert same_bits(library.call(f"round_{half}", "f4", x), want.astype(np.float32)).all()
 
@@ -313,7 +317,7 @@ def test_loops_are_vectorised(library):
     wanted = floats | {f"{v}_{d}" for v in ("add", "mul", "lt", "minimum", "shl") for d in INTEGERS}
     wanted |= {"round_bfloat16", "round_float16", "load_float16", "store_bfloat16", "philox",
                "convert_float32_int64", "convert_float64_int8", "convert_bool_float32", "convert_int64_float64"}
-    assert not (wanted - SCALAR) - library.vectorised
+    assert sorted((wanted - SCALAR) - library.vectorised) == []
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -141,13 +141,14 @@ TD td_turn_d td_reduce_d(double x) {
   double y = x * td_double_of((unsigned long)(1023 - 16 * j) << 52);
   td_dd p = td_product(y, c[4 * j]), q = td_product(y, c[4 * j + 1]), r = td_product(y, c[4 * j + 2]);
   td_dd s = td_sum(td_mod4(p.h), td_mod4(p.l)), t = td_sum(s.h, td_mod4(q.h)), v = td_sum(q.l, r.h);
+  // near a multiple of pi / 2 the leading parts cancel, and any of the others may lead
   double z = t.h + 0x1.8p52;
-  td_dd f = td_sum(t.h - (z - 0x1.8p52), v.h);
-  f = td_fast_sum(f.h, f.l + (s.l + t.l + v.l + td_mad(y, c[4 * j + 3], r.l)));
+  td_dd u = td_sum(s.l, t.l), a = td_sum(t.h - (z - 0x1.8p52), u.h), f = td_sum(a.h, v.h);
+  f = td_fast_sum(f.h, f.l + (a.l + (u.l + v.l + td_mad(y, c[4 * j + 3], r.l))));
   td_dd g = td_product(f.h, 0x1.921fb54442d18p+0);
   g = td_fast_sum(g.h, td_mad(f.h, 0x1.1a62633145c07p-54, td_mad(f.l, 0x1.921fb54442d18p+0, g.l)));
-  td_turn_d a = {g.h, g.l, td_bits(z)};
-  return a;
+  td_turn_d turn = {g.h, g.l, td_bits(z)};
+  return turn;
 }
 
 TD double td_sin_tail_d(double z) {
