@@ -90,7 +90,8 @@ def _cache_info(_said: argparse.Namespace) -> int:
             ("limit", _size(facts.limit))]
     if not facts.on_disk:
         rows[0] = ("place", "none: kernels are kept for one process only")
-        rows += [("because", facts.reason), ("remedy", "set TREADLE_CACHE_DIR to a directory of your own with mode 0700")]
+        rows += [("because", facts.reason),
+                 ("remedy", "set TREADLE_CACHE_DIR to a directory of your own with mode 0700")]
     for name, value in rows:
         print(f"{name:<8} {value}")
     return 0

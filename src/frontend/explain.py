@@ -131,27 +131,19 @@ def _guard_lines(texts) -> list[str]:
 
 def _report_text(report: Report) -> str:
     """One graph: size, times, kernels, what fused and what did not."""
-    graph = report.graph
-    lines = [f"{graph.name}: {len(graph.nodes)} nodes, {len(graph.placeholders)} inputs, "
-             f"{len(graph.outputs)} outputs"]
+    from .report.text import size_text, time_text, unit_table
+
+    graph, program = report.graph, report.program
+    ops = sum(n.opcode == "call_function" for n in graph.nodes)
+    lines = [f"{graph.name}: {ops} ops, {len(graph.placeholders)} inputs, {len(graph.outputs)} outputs"]
     if report.fallback:
         lines.append(f"  runs in NumPy: {report.fallback}")
     if report.seconds:
-        lines.append("  " + ", ".join(f"{k} {v * 1e3:.1f} ms" for k, v in report.seconds.items()))
-    program = report.program
+        lines.append("  " + ", ".join(f"{k} {time_text(v)}" for k, v in report.seconds.items()))
     if program is None:
         return "\n".join(lines)
-    kinds: dict[str, int] = {}
-    for step in program.steps:
-        kinds[type(step).__name__] = kinds.get(type(step).__name__, 0) + 1
-    lines.append(f"  {len(program.kernels)} distinct kernels; steps: "
-                 + ", ".join(f"{n} {k}" for k, n in kinds.items())
-                 + f"; arena {program.arena / 1e6:.1f} MB")
-    lines += [f"  host: {s.op} of {s.line}" for s in program.steps if type(s).__name__ == "HostStep"]
     moved = sum(f.read + f.written for f in program.fusions)
-    lines.append(f"  bytes moved by kernels: {moved / 1e6:.2f} MB")
-    for f in program.fusions:
-        names = ", ".join(f.nodes[:6]) + (f", ... ({len(f.nodes)})" if len(f.nodes) > 6 else "")
-        why = f"; ends because {f.reason}" if f.reason else ""
-        lines.append(f"  step {f.step}: {names}: reads {f.read / 1e3:.1f} kB, writes {f.written / 1e3:.1f} kB{why}")
+    lines.append(f"  {len(program.steps)} steps, {len(program.kernels)} distinct kernels ({report.built} built now), "
+                 f"{size_text(moved)} moved by a call, {size_text(program.arena)} of scratch memory")
+    lines += ["  " + row for row in unit_table(report)]
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from .report.code import coloured, coloured_lines
 from .report.drawing import MOST, drawing
 from .report.model import Block, Unit, View, view_of
 from .report.style import SCRIPT, STYLE
+from .report.text import size_text, time_text
 
 if TYPE_CHECKING:
     from .explain import Explanation
@@ -53,7 +54,7 @@ def _head(explanation: Explanation) -> str:
     counts = explanation.counts
     tiles = [_tile(f"{counts[name]:,}", text) for name, text in _COUNTS.items()
              if name in counts and (counts[name] or name in ("graphs", "recordings", "replays"))]
-    links = [f'<a href="#g{n}">{escape(r.graph.name)}</a>' for n, r in enumerate(explanation.reports)]
+    links = [f'<a href="#g{n}">{n + 1}: {escape(r.graph.name)}</a>' for n, r in enumerate(explanation.reports)]
     nav = f"<nav>{''.join(links)}</nav>" if len(links) > 1 else ""
     return (f"<header><h1>{escape(explanation.name)}</h1>"
             f'<p class=soft>What treadle.compile made of this function, and why.</p>'
@@ -87,7 +88,7 @@ def _tile(value: str, text: str) -> str:
 def _graph(number: int, report: Report, view: View) -> str:
     prefix = f"g{number}"
     hue = _hues(view.units)
-    return (f"<section class=graph id={prefix}><h2>{escape(report.graph.name)} "
+    return (f"<section class=graph id={prefix}><h2>{number + 1}: {escape(report.graph.name)} "
             f"<small>{_count(len(report.graph.placeholders), 'input')}, "
             f"{_count(len(report.graph.outputs), 'output')}</small></h2>"
             f"{_fallback(report)}<div class=tiles>{_tiles(report, view)}</div>{_weave(view, prefix, hue)}"
@@ -122,37 +123,13 @@ def _tiles(report: Report, view: View) -> str:
         moved = sum(u.read + u.written for u in view.units)
         tiles += [_tile(f"{len(program.kernels):,}", "distinct kernels"),
                   _tile(f"{len(program.steps):,}", "steps a call"),
-                  _tile(_size(moved), "moved by kernels a call"),
-                  _tile(_size(program.arena), "scratch memory")]
-    tiles += [_tile(_time(seconds), _TIMES.get(name, name)) for name, seconds in report.seconds.items()]
+                  _tile(size_text(moved), "moved by kernels a call"),
+                  _tile(size_text(program.arena), "scratch memory")]
+    tiles += [_tile(time_text(seconds), _TIMES.get(name, name)) for name, seconds in report.seconds.items()]
     return "".join(tiles)
 
 
-_TIMES = {"passes": "passes", "codegen": "code generation", "build": "build", "recall": "plan from the cache", "run": "a call (mean)"}
-
-
-def _size(count: float) -> str:
-    """Bytes with a unit.
-
-    >>> _size(0), _size(1536), _size(3.2e6)
-    ('0 B', '1.5 kB', '3.2 MB')
-    """
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB"
-
-
-def _time(seconds: float) -> str:
-    """Seconds with a unit.
-
-    >>> _time(2.5), _time(0.0123), _time(3.2e-06)
-    ('2.5 s', '12.3 ms', '3.2 µs')
-    """
-    if seconds >= 1:
-        return f"{seconds:.3g} s"
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"
+_TIMES = {"passes": "passes", "codegen": "code generation", "build": "build", "recall": "plan from the cache"}
 
 
 def _weave(view: View, prefix: str, hue: dict[str, int]) -> str:
@@ -161,7 +138,7 @@ def _weave(view: View, prefix: str, hue: dict[str, int]) -> str:
     if len(moving) < 2:
         return ""
     parts = [f'<i data-u="{prefix}{u.key}" style="--h:{hue[u.key]};flex:{u.read + u.written}" '
-             f'title="{u.key.upper()}: {_size(u.read + u.written)} moved"></i>' for u in moving]
+             f'title="{u.key.upper()}: {size_text(u.read + u.written)} moved"></i>' for u in moving]
     return f'<div class=weave>{"".join(parts)}</div><small>Bytes moved, by kernel</small>'
 
 
@@ -225,7 +202,7 @@ def _unit_pane(view: View, prefix: str, hue: dict[str, int]) -> str:
 def _unit(unit: Unit, prefix: str, hue: dict[str, int], is_open: bool) -> str:
     style = f' style="--h:{hue[unit.key]}"' if unit.key in hue else ""
     times = f" × {len(unit.steps)}" if len(unit.steps) > 1 else ""
-    moved = f"{_size(unit.read)} in, {_size(unit.written)} out" if unit.read + unit.written else ""
+    moved = f"{size_text(unit.read)} in, {size_text(unit.written)} out" if unit.read + unit.written else ""
     return (f'<details class=unit data-u="{prefix}{unit.key}"{style}{" open" if is_open else ""}>'
             f"<summary>{_chip(unit, prefix, hue)}<span class=name>{_name(unit)}{times}</span>"
             f"<span class=soft>{moved}</span></summary>{_about(unit)}"
@@ -275,7 +252,7 @@ def _step_table(view: View, prefix: str, report: Report) -> str:
     units = {u.key: u for u in view.units}
     fusions = {f.step: f for f in report.program.fusions}
     cells: Callable[..., str] = lambda f: (
-        f"<td class=num>{_size(f.read)}</td><td class=num>{_size(f.written)}</td><td>{escape(f.reason)}</td>"
+        f"<td class=num>{size_text(f.read)}</td><td class=num>{size_text(f.written)}</td><td>{escape(f.reason)}</td>"
         if f else "<td></td><td></td><td></td>")
     rows = [f'<tr data-u="{prefix}{s.unit}"><td class=num>{s.number}</td><td>{s.unit.upper()}</td>'
             f"<td class=mono>{escape(_listed(list(s.nodes), 8) or units[s.unit].title)}</td>"

@@ -7,6 +7,7 @@ import pytest
 
 from treadle.frontend.report.code import coloured, coloured_lines
 from treadle.frontend.report.model import view_of
+from treadle.frontend.report.text import unit_table
 from treadle.frontend.report_page import frame, page
 
 from frontend.report_sample import KERNEL, SOURCE, sample
@@ -116,3 +117,10 @@ def test_strings_over_several_lines_are_closed_on_each():
     lines = coloured_lines(['"""a', "b", '"""', "x = 1"], "python")
     assert lines[1] == "<b class=s>b</b>"
     assert all(line.count("<b ") == line.count("</b>") for line in lines)
+
+
+def test_the_table_has_a_row_for_each_unit(tmp_path):
+    rows = unit_table(sample(tmp_path).reports[0])
+    assert [r.split()[:2] for r in rows[1:]] == [["K0", "1"], ["P0", "1"], ["N0", "1"], ["K1", "2"], ["C0", "1"]]
+    assert "mul add" in rows[1] and "24.6 kB" in rows[1] and "step.py:7" in rows[1]
+    assert rows[1].endswith("mul_1 is a product")

@@ -180,7 +180,7 @@ def _units_by_line(graph: Graph) -> tuple[list[Unit], list[tuple[str, tuple[str,
     """Where nothing was built: consecutive nodes of one user line."""
     units: list[Unit] = []
     steps: list[tuple[str, tuple[str, ...]]] = []
-    last: Line | None | str = ""
+    last: Line | str | None = ""
     for node in graph.nodes:
         if node.opcode != "call_function":
             continue

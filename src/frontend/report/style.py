@@ -38,6 +38,7 @@ section.graph{margin-top:34px}
 border-bottom:1px solid var(--line);display:flex;gap:8px;justify-content:space-between;align-items:baseline;min-height:37px}
 .pane h4 .mono{font-weight:400;font-size:12px;color:var(--soft);overflow-wrap:anywhere}
 .scroll{max-height:74vh;overflow:auto}
+.pane.source{position:sticky;top:12px}
 .pane.source h4:not(:first-child){border-top:1px solid var(--line)}
 .row{display:grid;grid-template-columns:46px minmax(0,1fr) auto;align-items:baseline;padding-right:8px;
 border-left:3px solid transparent;font-size:13px;line-height:1.6}
@@ -110,7 +111,7 @@ details.more li{margin:2px 0;overflow-wrap:anywhere}
 footer{margin-top:44px;color:var(--soft);font-size:13px}
 [hidden]{display:none!important}
 :focus-visible{outline:2px solid var(--accent);outline-offset:1px}
-@media(max-width:900px){main{padding:18px 14px 40px}.split{grid-template-columns:minmax(0,1fr)}.scroll{max-height:none}
+@media(max-width:900px){main{padding:18px 14px 40px}.split{grid-template-columns:minmax(0,1fr)}.scroll{max-height:none}.pane.source{position:static}
 .row{grid-template-columns:36px minmax(0,1fr)}.row .chips{grid-column:2;justify-content:flex-start;padding:0 0 4px;max-width:none}
 .row .no{padding-right:8px}.flowbox{text-align:left}td,th{padding:4px 8px}
 details.unit>summary{flex-wrap:wrap}.pane h4{flex-wrap:wrap}}
