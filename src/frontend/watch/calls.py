@@ -75,8 +75,17 @@ def _callable_handed_over(record: Record, value: object) -> None:
         unseen = is_helper_file(value.__code__.co_filename)
     else:
         unseen = isinstance(value, _C_CALLABLES) and FUNCTIONS.get(value) is None
+        unseen |= _reads_by_helper(value)
     if unseen and not _is_known(record, value):
         record.lazy(f"hands {describe_call(value)} to code that may call it unseen")
+
+
+def _reads_by_helper(value: object) -> bool:
+    """Tell whether the elements of `value` are read by Python code of the standard library."""
+    if is_primitive(value) or isinstance(value, (type, tuple, list, dict, set)):
+        return False
+    found = [class_attribute(type(value), slot) for slot in ("__iter__", "__getitem__")]
+    return any(isinstance(one, FunctionType) and is_helper_file(one.__code__.co_filename) for one in found)
 
 
 _C_CALLABLES = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType, _LRU)

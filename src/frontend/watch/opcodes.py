@@ -283,7 +283,7 @@ HANDLERS: dict[str, Handler] = {
     "IMPORT_NAME": _import, "IMPORT_FROM": _load_attr, "IMPORT_STAR": _refuse("imports a module"),
     "LOAD_BUILD_CLASS": _refuse("defines a class"),
     "PUSH_EXC_INFO": _caught,
-    "YIELD_VALUE": _refuse("yields"), "GET_YIELD_FROM_ITER": _refuse("yields"), "SEND": _refuse("awaits"),
+    "GET_YIELD_FROM_ITER": _refuse("yields"), "SEND": _refuse("awaits"),
     "GET_AWAITABLE": _refuse("awaits"), "GET_AITER": _refuse("awaits"), "GET_ANEXT": _refuse("awaits"),
     "BEFORE_ASYNC_WITH": _refuse("awaits"), "PRINT_EXPR": _refuse("prints"),
     **{f"{jump}_IF_{outcome}{rest}": _truth for outcome in ("TRUE", "FALSE") for jump, rest in (
@@ -295,7 +295,7 @@ SILENT = frozenset(
     (
         "CACHE NOP RESUME POP_TOP PUSH_NULL COPY SWAP LOAD_CONST LOAD_FAST STORE_FAST DELETE_FAST "
         "LOAD_CLOSURE MAKE_CELL COPY_FREE_VARS PRECALL KW_NAMES IS_OP BUILD_TUPLE BUILD_STRING "
-        "BUILD_SLICE LIST_TO_TUPLE LIST_APPEND SET_ADD MAP_ADD RETURN_VALUE RETURN_GENERATOR "
+        "BUILD_SLICE LIST_TO_TUPLE LIST_APPEND SET_ADD MAP_ADD RETURN_VALUE RETURN_GENERATOR YIELD_VALUE "
         "RAISE_VARARGS RERAISE POP_EXCEPT CHECK_EXC_MATCH CHECK_EG_MATCH PREP_RERAISE_STAR "
         "WITH_EXCEPT_START LOAD_ASSERTION_ERROR ASYNC_GEN_WRAP END_ASYNC_FOR SETUP_ANNOTATIONS "
         "JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT POP_JUMP_FORWARD_IF_NONE "

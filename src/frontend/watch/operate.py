@@ -66,8 +66,8 @@ def c_owner(method: object) -> type | None:
 
 
 def content(record: Record, holder: object) -> None:
-    """Guard all elements of a list, dict, set or deque; tuples cannot change."""
-    if not isinstance(holder, (*LISTS, dict, *SETS)) or not record.needs_guard(holder):
+    """Guard all elements of a list, dict, set or deque; tuples and frozen sets cannot change."""
+    if not isinstance(holder, (*LISTS, dict, set)) or not record.needs_guard(holder):
         return
     if base_of(holder).__len__(holder) > MOST_ELEMENTS:
         record.lazy(f"reads all of {describe(holder)}, too much to look at before each call")
@@ -168,7 +168,7 @@ def hashes_plainly(record: Record, key: object) -> bool:
 def item(record: Record, holder: object, key: object, kind: Kind = Kind.ITEM) -> object:
     """Guard one entry of a dict (or, with Kind.HAS, presence in a dict or set); return it."""
     if hashes_plainly(record, key):
-        return record.read(kind, holder, key)
+        return None if isinstance(holder, frozenset) else record.read(kind, holder, key)
     special(record, key, "__hash__")
     special(record, key, "__eq__")
     content(record, holder)
@@ -180,10 +180,12 @@ def subscript(record: Record, holder: object, key: object) -> None:
     if is_value(record, holder, "__getitem__"):
         deep_content(record, key)
         return
-    if is_primitive(holder) or isinstance(holder, type):
+    if is_primitive(holder):
         return
     found = special(record, holder, "__getitem__")
-    if not isinstance(found, FunctionType):
+    if isinstance(holder, type) and found is ABSENT:
+        guard_class(record, holder, "__class_getitem__")  # X[int]: a type expression
+    elif not isinstance(found, FunctionType):
         c_item(record, holder, key, c_owner(found))
 
 

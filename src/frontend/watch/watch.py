@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from threading import get_ident
-from types import CellType, CodeType, FrameType, FunctionType
+from types import CellType, CodeType, FrameType, FunctionType, GeneratorType
 from typing import cast
 
 from .attribute import guard_class
@@ -72,7 +72,7 @@ class Watch:
             return self
         active[get_ident()] = self
         if not isinstance(self.fn, FunctionType):
-            call(self.record, self.fn, [], {})
+            self._judge_function()
         sys.settrace(self.trace)
         return self
 
@@ -92,6 +92,13 @@ class Watch:
         self.guards = list(self.record.guards.values())
         self.lazy += self.record.reasons.values()
         self.record.close()
+
+    def _judge_function(self) -> None:
+        """Note what calling the watched object itself reads: a method, a partial, `__call__`."""
+        try:
+            call(self.record, self.fn, [], {})
+        except Exception as error:  # a watch must never break the call it watches
+            self.record.lazy(f"could not be followed ({type(error).__name__}: {error})")
 
     def _give_up(self, text: str) -> None:
         code = getattr(self.fn, "__code__", None)
@@ -167,7 +174,7 @@ class Watch:
     def _watch_frame(self, frame: FrameType, code: CodeType, layout: FrameLayout) -> Callable | None:
         record, caller = self.record, self.record.frame
         record.frame = frame
-        if code.co_flags & _SUSPENDING:
+        if code.co_flags & _SUSPENDING and not self._is_own_generator(frame):
             record.lazy(f"runs {code.co_qualname}, which can be suspended (generator or coroutine)")
             record.frame = caller
             return None
@@ -180,6 +187,11 @@ class Watch:
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
         return self._follow(at, decode(code), bool(code.co_freevars or code.co_cellvars), caller)
+
+    def _is_own_generator(self, frame: FrameType) -> bool:
+        """Tell whether the frame is that of a generator made in this call: run anew at each call."""
+        return any(type(made) is GeneratorType and made.gi_frame is frame
+                   for made in self.record.fresh.values())
 
     def _follow(self, at: Place, table: dict, cells: bool, caller: FrameType | None) -> Callable:
         """Return the local trace function of one frame."""

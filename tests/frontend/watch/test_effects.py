@@ -317,6 +317,13 @@ def effect_c_callback_given_to_framework():
     fw.apply(STATE.append, 1)  # here
 
 
+def effect_library_mapping_given_to_framework():
+    fw.apply(len, USER_DICT)  # here
+
+
+USER_DICT = collections.UserDict(a=1)
+
+
 def effect_async():
     async def go():
         return 1
@@ -390,6 +397,16 @@ def test_context_managers_written_in_python_are_followed():
 
     result, watch = record(fn)
     assert (result, watch.lazy) == (3, [])
+
+
+def test_constant_sets_and_type_expressions_need_no_guard():
+    def fn():
+        return 3 in {1, 2, 3}, list[int], isinstance(1, int | str)
+
+    result, watch = record(fn)
+    assert result == fn()
+    assert watch.lazy == []
+    assert not any(isinstance(guard.holder, frozenset) for guard in watch.guards)
 
 
 def test_pure_calls_are_not_lazy():
