@@ -148,9 +148,9 @@ def test_sines_of_large_arguments(library, x):
             assert error[0] < 1, verb
 
 
-def test_every_float_of_some_binades(library):
-    """All floats of [1/2, 4) through the three that most models call."""
-    x = np.arange(0x3F000000, 0x40800000, 3, dtype=np.uint32).view(np.float32)
+def test_floats_of_some_binades(library):
+    """Every seventh float of [1/2, 4) through the three that most models call."""
+    x = np.arange(0x3F000000, 0x40800000, 7, dtype=np.uint32).view(np.float32)
     for verb, f in (("exp", np.exp), ("tanh", np.tanh), ("log", np.log)):
         check(verb, "float32", (x,), library.verb(verb, "float32", x), f(x.astype(np.float64)).astype(np.longdouble))
 
