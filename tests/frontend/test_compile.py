@@ -383,3 +383,37 @@ def test_unknown_options_are_refused():
         T.compile(lambda x: x, mode="fastest")
     with pytest.raises(RuntimeError, match="Invalid backend"):
         T.compile(lambda x: x, backend="tpu")
+
+
+# generators made in the call are part of it -----------------------------------------------------------
+def test_generator_expressions_are_captured_and_guarded():
+    def build(compile):
+        scales = [1, 2, 3]
+        fn = compile(lambda x: sum(x * s for s in scales))
+
+        def call(k):
+            if k == 3:
+                scales.append(7)
+            return fn(rand(4, seed=k))
+
+        call.explain = getattr(fn, "explain", None)
+        return call, lambda: None
+
+    fn = check(build, [lambda f, k: f(k) for _ in range(6)], graphs=2, lazy=0)
+    assert fn.explain().counts["recordings"] == 2
+
+
+def test_generators_from_outside_and_returned_ones_run_each_time():
+
+    def build(compile):
+        source = (i * 1.0 for i in range(50))
+
+        def f(x):
+            return x * next(source), [t for t in (x + i for i in range(2))]
+
+        return compile(f), lambda: None
+
+    check(build, repeat(lambda k: (rand(3, seed=k),), 4), graphs=0, lazy=1)
+    fn = T.compile(lambda x: (x * i for i in range(2)))
+    for k in range(3):
+        assert len(list(fn(rand(3, seed=k)))) == 2
