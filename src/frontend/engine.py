@@ -15,6 +15,7 @@ from ..ir.graph import Graph, Node
 from ..ir.interpret import run_numpy
 from ..ir.ops import copy as copy_op
 from ..ir.type import TensorType
+from .recorder import user_line
 from .safety import Checked, Committing
 
 log = logging.getLogger("treadle")
@@ -97,11 +98,13 @@ def separate_outputs(graph: Graph) -> Graph:
 
 def make_executable(graph: Graph, layouts: Sequence, writes: Sequence[tuple[int, int]], report: Report):
     """The graph as something to call with input addresses; never fails for a reason of ours."""
+    from ..runtime.errors import BrokenCompilerError, NoCompilerError
+
     try:
         return _compile(graph, layouts, writes, report)
-    except Unbuildable as error:
+    except (BrokenCompilerError, NoCompilerError) as error:
         report.fallback = str(error)
-        _warn_once(str(error))
+        _warn_once(f"compiled functions run in NumPy: {error}")
     except Exception as error:  # a defect of ours must not cost the user the run; it is shown
         report.fallback = f"{type(error).__name__}: {error}"
         log.debug("compile failed", exc_info=True)
@@ -116,14 +119,16 @@ strict = [False]  # under test a failed compile is an error
 _warned: set[str] = set()
 
 
-class Unbuildable(Exception):
-    """There is no compiler, or it does not work."""
-
-
 def _warn_once(text: str) -> None:
-    if text not in _warned:
-        _warned.add(text)
+    """Warns at the user's line, whatever lies between it and here."""
+    if text in _warned:
+        return
+    _warned.add(text)
+    line = user_line()
+    if line is None:
         warnings.warn(text, RuntimeWarning, stacklevel=2)
+    else:
+        warnings.warn_explicit(text, RuntimeWarning, line.file, line.number)
 
 
 def _compile(graph: Graph, layouts, writes, report: Report):
