@@ -125,9 +125,8 @@ from .frontend.functions.shape import (
     reshape, squeeze as squeeze, swapaxes as swapaxes, swapdims as swapdims, t as t, transpose as
     transpose, unflatten as unflatten, unsqueeze as unsqueeze,
 )  # fmt: skip
-from .frontend.functions.storage import (
-    numel as numel,
-)  # fmt: skip
+from .frontend.functions.storage import numel as numel
+from .frontend.functions.support import can_cast as can_cast
 from .frontend.functions.nn.softmax import log_softmax as log_softmax, softmax as softmax
 from .frontend.grad_mode import (
     enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,

@@ -72,6 +72,8 @@ def _execute(op, values, attrs) -> tuple:
     result = op.eager(*arrays, **attrs)
     if op.alias:
         return (_view(source, result, op, attrs),)
+    if op.kind is Kind.MOVE and result.base is not None:
+        result = np.array(result, order="C")  # a view of an operand, of an op whose result is no view
     results = result if isinstance(result, tuple) else (result,)
     return tuple(wrap(r, dev) for r in results)
 
@@ -99,8 +101,11 @@ def _view(source, array, op, attrs):
     have = source.nd
     if array is not have and array.size and not _within(array, have):
         return wrap(array, source.type.device)
-    out = Tensor._from_array(array, source.type.with_shape(array.shape), source.storage)
-    out._root = source._root or source
+    type = source.type.with_shape(array.shape)
+    if array.dtype != have.dtype:
+        type = type.with_dtype(dt.from_numpy(array.dtype))
+    out = Tensor._from_array(array, type, source.storage)
+    out._root = source if source._root is None else source._root
     out._chain = (*source._chain, (op, attrs, source.type))
     return out
 
@@ -108,7 +113,7 @@ def _view(source, array, op, attrs):
 def _within(view, array) -> bool:
     """Whether `view`'s memory lies inside `array`'s: NumPy views chain their bases."""
     base = view.base
-    return base is not None and (base is array or base is array.base)
+    return base is not None and (base is array or base is array.base or np.may_share_memory(view, array))
 
 
 interpreter = TensorInterpreter()

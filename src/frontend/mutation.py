@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.op import Op
-from ..ir.ops import as_strided_put, expand, permute, reshape, slice_put
+from ..ir.ops import as_strided_put, bitcast, diagonal, diagonal_put, expand, permute, reshape, slice_put
 from ..ir.ops import as_strided as as_strided_op
 from ..ir.ops import slice as slice_op
+from ..ir.ops import view_complex, view_real
 from ..ir.ops.movement import inverse
 from . import tape
 from .interpreter import current
@@ -137,6 +138,14 @@ def _put_back(parent, op: Op, attrs: dict, value):
         return permute(value, dims=inverse(attrs["dims"]))
     if op is slice_op:
         return slice_put(parent, value, **attrs)
+    if op is diagonal:
+        return diagonal_put(parent, value, **attrs)
+    if op is bitcast:
+        return bitcast(value, dtype=parent.type.dtype)
+    if op is view_real:
+        return view_complex(value)
+    if op is view_complex:
+        return view_real(value)
     if op is as_strided_op:
         return as_strided_put(parent, value, **attrs)
     raise RuntimeError(f"cannot write through a view made by {op.name}; clone() the tensor first")

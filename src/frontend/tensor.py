@@ -325,14 +325,19 @@ class Tensor(Arith):
         value = self.nd.reshape(())
         return float(value) if self.type.dtype.kind == "f" else value.item()
 
+    def _scalar(self):
+        if self.type.numel != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._scalar())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._scalar())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._scalar())
 
     def __index__(self) -> int:
         if self.type.dtype.kind not in "iub" or self.type.numel != 1:

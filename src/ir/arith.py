@@ -95,6 +95,9 @@ def expand_to(x, shape: tuple[int, ...]):
 def elementwise(op, *values, dtype: dt.DType | None = None):
     """`op` over broadcast operands, all cast to `dtype` (default: their promoted dtype)."""
     tensors = [v for v in values if not is_number(v)]
+    for v in tensors:
+        if not isinstance(getattr(v, "type", None), TensorType):
+            raise TypeError(f"{op.name}(): argument 'other' (position 2) must be Tensor, not {type(v).__name__}")
     if dtype is None:
         first = tensors[0].type
         same = all(v.type is first for v in tensors)

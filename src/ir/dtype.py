@@ -22,6 +22,11 @@ class DType:
         return self.np.itemsize
 
     @property
+    def scalar_name(self) -> str:
+        """PyTorch's name in messages and legacy tensor types: Float, Long, ..."""
+        return _SCALAR_NAMES[self.name]
+
+    @property
     def is_floating_point(self) -> bool:
         return self.kind == "f"
 
@@ -51,6 +56,13 @@ class DType:
 
     def __deepcopy__(self, _memo):
         return self
+
+
+_SCALAR_NAMES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}
 
 
 def _dtype(name: str, kind: str, rank: int, np_type=None) -> DType:

@@ -11,6 +11,10 @@ class DTypeError(RuntimeError):
     """Dtypes that an op cannot take (PyTorch raises RuntimeError)."""
 
 
+class UnsupportedDTypeError(DTypeError, NotImplementedError):
+    """A dtype for which an op has no meaning (PyTorch raises NotImplementedError)."""
+
+
 class DimError(IndexError):
     """A dimension out of range (PyTorch raises IndexError)."""
 

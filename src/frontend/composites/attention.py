@@ -107,8 +107,13 @@ def _bias(shape, is_causal, dtype):
     return np.where(np.tri(shape[-2], shape[-1], dtype=bool), 0, -np.inf).astype(dtype)
 
 
-def _group_scores(q, k, at, bias, mask, scale):
-    s = np.matmul(q[at], np.swapaxes(k[at], -1, -2))
+def _turned(x):
+    """The last two dims exchanged, in memory too: a BLAS takes small A @ B, not A @ B^T, on one thread."""
+    return np.ascontiguousarray(np.swapaxes(x, -1, -2))
+
+
+def _group_scores(q, kt, at, bias, mask, scale):
+    s = np.matmul(q[at], kt[at])
     s *= scale
     if bias is not None:
         s += bias
@@ -144,8 +149,9 @@ def _numpy(q, k, v, *more, has_mask, is_causal, dropout_p, scale):
     if shape[-1] == 0:
         out[...], lse[...] = 0, -np.inf
         return narrow(out, half), narrow(lse, half)
+    kt = _turned(k)
     for at in _groups(shape):
-        s = _group_scores(q, k, at, bias, mask, scale)
+        s = _group_scores(q, kt, at, bias, mask, scale)
         top = s.max(axis=-1, keepdims=True)
         top[np.isinf(top)] = 0
         s -= top
@@ -166,13 +172,14 @@ def _back_numpy(g, q, k, v, out, lse, *more, has_mask, is_causal, dropout_p, sca
     dq, dk, dv = (np.zeros(x.shape, x.dtype) for x in (q, k, v))
     if 0 in shape:
         return tuple(narrow(d, half) for d in (dq, dk, dv))
+    kt, vt = _turned(k), _turned(v)
     for at in _groups(shape):
-        p = _group_scores(q, k, at, bias, mask, scale)
+        p = _group_scores(q, kt, at, bias, mask, scale)
         base = lse[at][..., None]
         p -= np.where(base == -np.inf, np.inf, base).astype(p.dtype)
         np.exp(p, out=p)
         gy = g[at]
-        ds = np.matmul(gy, np.swapaxes(v[at], -1, -2))
+        ds = np.matmul(gy, vt[at])
         if factor is not None:
             ds *= factor[at]
         ds -= np.einsum("...e,...e->...", gy, out[at])[..., None]

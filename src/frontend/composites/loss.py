@@ -108,10 +108,11 @@ def _cross_entropy_back_body(g, x, target, lse, w=None, *, ignore_index, smoothi
     p = ops.exp(x - _wide_column(lse, shape))
     classes = ops.iota(size=shape[1], dtype=safe.type.dtype, device=x.type.device)
     hit = ops.eq(ops.expand(ops.reshape(classes, shape=(1, shape[1])), shape=shape), _wide_column(safe, shape))
-    dx = ops.where(hit, p - 1, p) * _wide_column(each * weight * (1 - smoothing), shape)
+    hard = ops.where(ops.ne(target, ignore_index), each * weight * (1 - smoothing), 0)
+    dx = ops.where(hit, p - 1, p) * _wide_column(hard, shape)
     if smoothing:
-        valid = ops.convert(ops.ne(target, ignore_index), dtype=x.type.dtype)
-        soft = _wide_column(each * valid * (smoothing / shape[1]), shape)
+        soft = ops.where(ops.ne(target, ignore_index), each * (smoothing / shape[1]), 0)
+        soft = _wide_column(soft, shape)
         if w is None:
             dx = dx + (p * shape[1] - 1) * soft
         else:
@@ -126,8 +127,8 @@ def _cross_entropy_back_numpy(g, x, target, lse, w=None, *, ignore_index, smooth
     dtype, classes = rows.dtype, x.shape[1]
     safe, weight, valid = _numpy_weights(target, classes, w, ignore_index, dtype)
     each = np.broadcast_to(g / weight.sum() if reduction == "mean" else g, weight.shape)
-    hard = (each * weight * (1 - smoothing)).astype(dtype)
-    soft = (each * valid * (smoothing / classes)).astype(dtype)
+    hard = np.where(valid, each * weight * (1 - smoothing), 0).astype(dtype)
+    soft = np.where(valid, each * (smoothing / classes), 0).astype(dtype)
     out = np.empty_like(rows)
     for s in row_blocks(*rows.shape):
         p = np.subtract(rows[s], lse[s, None], out=out[s])

@@ -65,7 +65,7 @@ def _var_numpy(x, *, dims, correction):
         total = (d.real * d.real + d.imag * d.imag).sum(axis=dims)
     else:
         w = wide(x)
-        d = np.subtract(w, np.add.reduce(w, axis=dims, keepdims=True) / max(count(x.shape, dims), 1))
+        d = np.asarray(w - np.add.reduce(w, axis=dims, keepdims=True) / max(count(x.shape, dims), 1))
         np.multiply(d, d, out=d)
         total = np.add.reduce(d, axis=dims)
     y = np.true_divide(total, _freedom(x.shape, dims, correction))

@@ -404,7 +404,8 @@ def clamp_max(input, max, *, out=None):
 def heaviside(input, values, *, out=None):
     """Returns 0, `values` or 1 where input is negative, zero or positive."""
     a, b = promoted(input, values)
-    return give(ops.where(ops.eq(a, 0), b, cast(ops.gt(a, 0), a.type.dtype)), out)
+    y = ops.where(ops.eq(a, 0), b, cast(ops.gt(a, 0), a.type.dtype))
+    return give(y, out)
 
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):

@@ -39,7 +39,12 @@ def conj(input):
     return ops.conj(input) if input.type.dtype.kind == "c" else input
 
 
-conj_physical = resolve_conj = conj
+conj_physical = conj
+
+
+def resolve_conj(input):
+    """Returns the input: no tensor here is lazily conjugated."""
+    return input
 
 
 def resolve_neg(input):

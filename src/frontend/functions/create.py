@@ -11,7 +11,6 @@ from ...ir.arith import defaults
 from ...ir.device import CPU, device as Device
 from ...ir.ops import full as full_op
 from ...ir.ops import iota
-from ...ir.type import tensor_type
 from ..interpreter import current
 from ..tensor import Tensor, from_array
 
@@ -147,19 +146,34 @@ def _guess_dtype(data) -> np.dtype | None:
     return None
 
 
+def _uneven(data, dim: int = 0) -> Exception:
+    """What is wrong with nested lists that are no array, in PyTorch's words."""
+    if dim and not isinstance(data[0], (list, tuple)) and any(isinstance(v, (list, tuple)) for v in data):
+        return TypeError("must be real number, not list")
+    if not all(isinstance(v, (list, tuple)) for v in data):
+        return TypeError("'list' object cannot be interpreted as an integer")
+    sizes = [len(v) for v in data]
+    for n in sizes:
+        if n != sizes[0]:
+            return ValueError(f"expected sequence of length {sizes[0]} at dim {dim + 1} (got {n})")
+    return _uneven([w for v in data for w in v], dim + 1)
+
+
 def _numpy(data, dtype):
     if isinstance(data, (list, tuple)) and any(isinstance(v, Tensor) for v in data):
         data = [v.tolist() if isinstance(v, Tensor) else v for v in data]
     if isinstance(data, (list, tuple)) and len(data) == 0:
         return np.empty((0,), (dtype or defaults.dtype).np)
     if dtype is not None:
-        array = np.asarray(data)
+        try:
+            array = np.asarray(data)
+        except ValueError:
+            raise _uneven(data) from None
         return array.astype(dtype.np)
-    want = _guess_dtype(data)
     try:
-        array = np.array(data, dtype=want)
-    except ValueError as error:
-        raise ValueError(f"expected sequence of equal lengths: {error}") from None
+        array = np.array(data, dtype=_guess_dtype(data))
+    except ValueError:
+        raise _uneven(data) from None
     if array.dtype.kind in "OUS":
         raise TypeError(f"new(): data must be numbers, got {type(data).__name__} of {array.dtype}")
     return array

@@ -89,8 +89,8 @@ def _sizes(terms, operands):
     for k, (term, x) in enumerate(zip(terms, operands, strict=True)):
         for c, n in zip(term, x.type.shape, strict=True):
             if sizes.get(c, 1) not in (1, n) and n != 1:
-                raise RuntimeError(f"einsum(): subscript {c} has size {n} for operand {k} which does not broadcast with "
-                                   f"previously seen size {sizes[c]}")
+                raise RuntimeError(f"einsum(): subscript {c} has size {n} for operand {k} which does not broadcast "
+                                   f"with previously seen size {sizes[c]}")
             sizes[c] = max(sizes.get(c, 1), n) if 0 not in (n, sizes.get(c, 1)) else 0
     return sizes
 

@@ -21,14 +21,10 @@ def _as_index(k):
     """One entry of a key: int, slice, None, Ellipsis, bool, or an index tensor."""
     if k is None or k is Ellipsis or isinstance(k, (bool, int, slice)):
         return k
-    if isinstance(k, np.bool_):
-        return bool(k)
-    if isinstance(k, np.integer):
-        return int(k)
+    if isinstance(k, np.generic):
+        return k.item() if k.dtype.kind in "bui" else _refuse(k)
     if isinstance(k, Tensor):
-        if k.type.dtype.kind not in "bui":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return cast(k, dt.bool_) if k.type.dtype is dt.uint8 else k
+        return _as_tensor_index(k)
     if isinstance(k, (list, tuple, range, np.ndarray)):
         made = tensor(k if isinstance(k, np.ndarray) else list(k))
         if not isinstance(k, np.ndarray) and not made.type.numel:
@@ -36,7 +32,21 @@ def _as_index(k):
         return _as_index(made)
     if hasattr(k, "__index__"):
         return k.__index__()
+    return _refuse(k)
+
+
+def _refuse(k):
+    if isinstance(k, str):
+        raise TypeError(f"new(): invalid data type 'str' of the index {k!r}")
     raise IndexError(_KINDS.format(type(k).__name__))
+
+
+def _as_tensor_index(k: Tensor):
+    if k.type.dtype.kind not in "bui":
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if k.type.ndim == 0 and k.type.dtype.kind == "b":
+        return bool(k)
+    return cast(k, dt.bool_) if k.type.dtype is dt.uint8 else k
 
 
 def _takes(k) -> int:
@@ -56,9 +66,7 @@ def _entries(key, ndim: int) -> list:
     where = next((i for i, k in enumerate(parts) if k is Ellipsis), None)
     if where is None:
         return parts + rest
-    if sum(k is Ellipsis for k in parts) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    return parts[:where] + rest + parts[where + 1:]
+    return parts[:where] + rest + [k for k in parts[where + 1:] if k is not Ellipsis]  # a second one adds nothing
 
 
 def _place(k: int, n: int, dim: int) -> int:
@@ -200,8 +208,8 @@ def _operand(value, dtype):
         if isinstance(value, complex) and dtype.kind != "c":
             raise RuntimeError("value cannot be converted to type without overflow")
         return value
-    if not isinstance(value, Tensor) and not hasattr(value, "type"):
-        value = tensor(value)
+    if not hasattr(value, "type"):
+        raise TypeError(f"can't assign a {type(value).__name__} to a torch.{dtype.scalar_name}Tensor")
     return cast(value, dtype)
 
 

@@ -22,7 +22,7 @@ def cat(tensors, dim: int = 0, *, out=None, axis=None):
     """
     parts = tensor_list("cat", tensors)
     if not parts:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(parts):
         if t.type.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -405,8 +405,6 @@ def meshgrid(*tensors, indexing: str | None = None):
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    from .shape import transpose
-
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     if indexing not in (None, "ij", "xy"):
@@ -416,9 +414,7 @@ def meshgrid(*tensors, indexing: str | None = None):
     shape = tuple(t.type.numel for t in order)
     grids = [expand_to(ops.reshape(t, shape=(1,) * i + (t.type.numel,) + (1,) * (len(order) - i - 1)), shape)
              for i, t in enumerate(order)]
-    if swap:
-        grids = [transpose(g, 0, 1) for g in (grids[1], grids[0], *grids[2:])]
-    return tuple(grids)
+    return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)
 
 
 def cartesian_prod(*tensors):

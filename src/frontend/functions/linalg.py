@@ -93,7 +93,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
     x = matmul(pinv(A, rtol=rcond), B)
     rest = matmul(A, x) - B
     residuals = ops.reduce_sum(rest * rest, dims=(rest.type.ndim - 2,))
-    if m <= n:
+    if m <= n or driver in (None, "gelsy"):
         residuals = full_as(residuals.type.with_shape((0,)), 0)
     return returns.linalg_lstsq(x, residuals, matrix_rank(A), svdvals(A))
 
@@ -242,9 +242,9 @@ def eigh(A, UPLO: str = "L", *, out=None):  # noqa: N803
     """Returns (eigenvalues, eigenvectors) of Hermitian matrices, ascending; one triangle is read."""
     (A,) = cast_inputs("eigh", A)
     _need_matrix("linalg.eigh", A)
-    half = tril(A) if UPLO.upper() == "L" else adjoint(triu(A))
-    strict = tril(half, -1)
-    return give(returns.linalg_eigh(*ops.eigh(half + adjoint(strict))), out)
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return give(returns.linalg_eigh(*ops.eigh(A, lower=UPLO.upper() == "L")), out)
 
 
 def eigvalsh(A, UPLO: str = "L", *, out=None):  # noqa: N803
@@ -349,6 +349,20 @@ def vecdot(x, y, *, dim: int = -1, out=None):
     from .reduce import sum
 
     return give(sum(conj(x) * y, dim), out)
+
+
+def cross(input, other, *, dim: int = -1, out=None):
+    """Returns the cross products of vectors of 3 along a dim."""
+    from .matmul import cross as cross_along
+
+    return cross_along(input, other, dim=dim, out=out)
+
+
+def diagonal(A, *, offset: int = 0, dim1: int = -2, dim2: int = -1):
+    """Returns a view of the matrices' diagonals, as the last dim."""
+    from .shape import diagonal as diagonal_of
+
+    return diagonal_of(A, offset, dim1, dim2)
 
 
 def vander(x, *, N=None):  # noqa: N803

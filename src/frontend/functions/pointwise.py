@@ -33,7 +33,10 @@ def _keeps(row, name: str, text: str, example=None):
     """A function that keeps the dtype; integers are left as they are."""
 
     def function(input, *, out=None):
-        return give(row(input) if input.type.dtype.kind in "fc" else cast(input, input.type.dtype), out)
+        d = input.type.dtype
+        if d.kind == "b":
+            raise NotImplementedError(f'"{name}_vml_cpu" not implemented for \'Bool\'')
+        return give(row(input) if d.kind in "fc" else ops.copy(input), out)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _doc(text, name, example)
@@ -101,8 +104,6 @@ def abs(input, *, out=None):
     >>> abs(treadle.tensor([-1.5, 2.0]))
     tensor([1.5000, 2.0000])
     """
-    if input.type.dtype.kind == "b":
-        return give(input, out)
     return give(ops.abs(input), out)
 
 
@@ -173,7 +174,7 @@ def round(input, *, decimals: int = 0, out=None):
         raised = input * scale if decimals > 0 else input / scale
         whole = ops.round(raised)
         return give(whole / scale if decimals > 0 else whole * scale, out)
-    return give(ops.round(input) if input.type.dtype.kind == "f" else input, out)
+    return give(ops.round(input) if input.type.dtype.kind == "f" else ops.copy(input), out)
 
 
 def frac(input, *, out=None):

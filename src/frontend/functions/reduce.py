@@ -153,6 +153,9 @@ def amin(input, dim=(), keepdim: bool = False, *, out=None):
 
 
 def _not_empty(name, input, dims):
+    if input.type.numel == 0 and len(dims) == input.type.ndim:
+        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                           "reduction dim with the 'dim' argument.")
     for d in dims:
         if input.type.shape[d] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")

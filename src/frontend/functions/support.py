@@ -8,18 +8,12 @@ from ...ir import dtype as dt
 from ...ir.arith import cast, defaults, is_number
 from ...ir.errors import normal_dim
 from ..mutation import assign
+from ..tape import modes
 from ..tensor import Tensor
-
-_NAMES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}
-
 
 def dtype_name(dtype: dt.DType) -> str:
     """The name PyTorch's messages and legacy tensor types use: Float, Long, ..."""
-    return _NAMES[dtype.name]
+    return dtype.scalar_name
 
 
 def can_cast(from_, to) -> bool:
@@ -53,6 +47,9 @@ def give(result, out):
     """`result`, or `out` holding it where the caller gave one (resized if it was another shape)."""
     if out is None:
         return result
+    if modes.grad and not isinstance(result, tuple) and result.requires_grad:
+        raise RuntimeError("functions with out=... arguments don't support automatic differentiation, but one of the "
+                           "arguments requires grad.")
     if isinstance(result, tuple):
         for r, o in zip(result, out, strict=True):
             give(r, o)

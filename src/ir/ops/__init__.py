@@ -8,7 +8,7 @@ _FAMILIES = (create, elementwise, movement, views, reduce, contract, gather, sca
 TABLE: dict[str, Op] = {
     row.name: row for family in _FAMILIES for row in vars(family).values() if isinstance(row, Op)
 }
-globals().update({name: row for name, row in TABLE.items()})
+globals().update(TABLE)
 
 
 class _Table:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtype as dt
 from .. import special
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError, UnsupportedDTypeError
 from ..op import Kind, make_op
 from ..type import TensorType
 
@@ -34,7 +34,7 @@ def same(name, kinds="buifc"):
             ):
                 raise ShapeError(f"{name}: expected operands of one type, got {first} and {t}")
         if first.dtype.kind not in kinds:
-            raise DTypeError(f'"{name}" not implemented for \'{first.dtype.name.capitalize()}\'')
+            raise UnsupportedDTypeError(f'"{name}_cpu" not implemented for \'{first.dtype.scalar_name}\'')
         return first
 
     return infer
@@ -139,8 +139,9 @@ def _fmod(a, b):
         return np.fmod(a, b)
 
 
-floordiv = binary("floordiv", _floordiv, (None, None), kinds="uif")
-mod = binary("mod", _mod, (lambda g, _y, _a, _b: g, lambda g, _y, a, b: -g * floordiv(a, b)),
+floordiv = binary("floordiv", _floordiv, (
+    lambda g, _y, _a, _b: full_as(_a, 0), lambda g, _y, _a, _b: full_as(_b, 0)), kinds="uif")
+mod = binary("mod", _mod, (lambda g, _y, _a, _b: g, lambda g, _y, a, b: -g * floor(a / b)),
              kinds="uif")
 fmod = binary("fmod", _fmod, (lambda g, _y, _a, _b: g, lambda g, _y, a, b: -g * trunc(a / b)),
               kinds="uif")
@@ -182,7 +183,14 @@ def _emit_pow(s, a, b):
     return s.pow(a, b)
 
 
-pow = binary("pow", _pow, (_pow_base, _pow_exponent), kinds="uifc", emit=_emit_pow, domain=(0.1, 4))
+def _pow_infer(a, b):
+    t = same("pow", "uifc")(a, b)
+    if t.dtype.kind in "ui" and isinstance(b, int) and b < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return t
+
+
+pow = binary("pow", _pow, (_pow_base, _pow_exponent), infer=_pow_infer, emit=_emit_pow, domain=(0.1, 4))
 neg = unary("neg", np.negative, lambda g, _y, _x: -g, kinds="uifc")
 abs = unary("abs", np.abs, lambda g, _y, x: g * sign(x), kinds="uifc",
             infer=lambda t: same("abs", "uifc")(t).with_dtype(t.dtype.to_real()))
@@ -330,7 +338,24 @@ erfc = unary("erfc", special.erfc, lambda g, _y, x: g * (-2 / _root(pi)) * exp(-
 erfinv = unary("erfinv", special.erfinv, lambda g, y, _x: g * (_root(pi) / 2) * exp(y * y),
                domain=(-1, 1), kinds="f")
 lgamma = unary("lgamma", special.lgamma, lambda g, _y, x: g * digamma(x), domain=(0, inf), kinds="f")
-digamma = unary("digamma", special.digamma, None, domain=(0, inf), kinds="f")
+
+
+def _trigamma(x):
+    """The derivative of digamma: upward steps, then its asymptotic series; reflected for x < 0.5."""
+    turned = lt(x, 0.5)
+    z = where(turned, 1 - x, x)
+    total = 1 / (z * z)
+    for k in range(1, 8):
+        total = total + 1 / ((z + k) * (z + k))
+    w = 1 / (z + 8)
+    w2 = w * w
+    tail = w * (w * 0.5 + 1 + w2 * (1 / 6 - w2 * (1 / 30 - w2 * (1 / 42 - w2 * (1 / 30 - w2 * (5 / 66))))))
+    plain = total + tail
+    sine = sin(x * pi)
+    return where(turned, (pi * pi) / (sine * sine) - plain, plain)
+
+
+digamma = unary("digamma", special.digamma, lambda g, _y, x: g * _trigamma(x), domain=(0, inf), kinds="f")
 
 
 def _zero(g, _y, _x):
@@ -348,9 +373,9 @@ def _sign(x):
 
 
 def _emit_sign(s, x):
-    one, zero = s.one(x), s.zero(x)
     if s.dtype(x).kind == "b":
         return x
+    zero = s.zero(x)
     positive = s.convert(s.gt(x, zero), s.dtype(x))
     return s.select(s.ne(x, x), x, s.sub(positive, s.convert(s.lt(x, zero), s.dtype(x)))) \
         if s.dtype(x).kind == "f" else s.sub(positive, s.convert(s.lt(x, zero), s.dtype(x)))

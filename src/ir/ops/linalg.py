@@ -32,27 +32,41 @@ def _square(name):
     return infer
 
 
-def _first_bad(name, x, fails) -> str:
-    """Which matrix of a batch fails, in PyTorch's words."""
+def _fails(fn, m) -> bool:
+    try:
+        fn(m)
+    except np.linalg.LinAlgError:
+        return True
+    return False
+
+
+def _first_bad(name, x, fn):
+    """(PyTorch's opening words, the first matrix of a batch for which `fn` fails)."""
     if x.ndim == 2:
-        return f"{name}: "
+        return f"{name}: ", x
     flat = x.reshape(-1, *x.shape[-2:])
-    bad = next((i for i, m in enumerate(flat) if fails(m)), 0)
-    return f"{name}: (Batch element {bad}): "
+    bad = next((i for i, m in enumerate(flat) if _fails(fn, m)), 0)
+    return f"{name}: (Batch element {bad}): ", flat[bad]
+
+
+def _zero_pivot(m) -> int:
+    """The place, from 1, of the first zero on the diagonal of U, by elimination with row exchanges."""
+    m = np.array(m, np.complex128 if m.dtype.kind == "c" else np.float64)
+    for k in range(len(m)):
+        best = k + int(np.argmax(np.abs(m[k:, k])))
+        if m[best, k] == 0:
+            return k + 1
+        m[[k, best]] = m[[best, k]]
+        m[k + 1:] -= np.outer(m[k + 1:, k] / m[k, k], m[k])
+    return len(m)
 
 
 def _singular(name, x) -> LinAlgError:
-    def fails(m):
-        try:
-            np.linalg.inv(m)
-        except np.linalg.LinAlgError:
-            return True
-        return False
-
-    return LinAlgError(_first_bad(name, x, fails) + "The solver failed because the input matrix is singular."
-                       if name == "linalg.solve" else _first_bad(name, x, fails)
-                       + "The diagonal element is zero, the inversion could not be completed because the input "
-                       "matrix is singular.")
+    opening, m = _first_bad(name, x, np.linalg.inv)
+    if name == "torch.linalg.solve":
+        return LinAlgError(opening + "The solver failed because the input matrix is singular.")
+    return LinAlgError(f"{opening}The diagonal element {_zero_pivot(m)} is zero, the inversion could not be completed "
+                       "because the input matrix is singular.")
 
 
 def adjoint(x):
@@ -88,7 +102,7 @@ def _solve(a, b):
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
-        raise _singular("linalg.solve", a) from None
+        raise _singular("torch.linalg.solve", a) from None
 
 
 def _solve_pull(g, y, a, _b):
@@ -136,17 +150,10 @@ def _cholesky(x):
     try:
         return np.linalg.cholesky(x)
     except np.linalg.LinAlgError:
-        raise LinAlgError(_first_bad("linalg.cholesky", x, _not_positive)
-                          + "The factorization could not be completed because the input is not "
-                          "positive-definite.") from None
-
-
-def _not_positive(m):
-    try:
-        np.linalg.cholesky(m)
-    except np.linalg.LinAlgError:
-        return True
-    return False
+        opening, m = _first_bad("linalg.cholesky", x, np.linalg.cholesky)
+        order = next((k for k in range(1, len(m)) if _fails(np.linalg.cholesky, m[:k, :k])), len(m))
+        raise LinAlgError(f"{opening}The factorization could not be completed because the input is not "
+                          f"positive-definite (the leading minor of order {order} is not positive-definite).") from None
 
 
 def _lower(x, weight):
@@ -174,7 +181,7 @@ cholesky = library("cholesky", _square("linalg.cholesky"), _cholesky, (_cholesky
 
 
 # eigh ---------------------------------------------------------------------------------------------------
-def _eigh_infer(t):
+def _eigh_infer(t, *, lower):
     _matrices("linalg.eigh", t)
     return t.with_shape(t.shape[:-1]).with_dtype(t.dtype.to_real()), t
 
@@ -196,14 +203,19 @@ def diag_matrix(v):
     return diagonal_put(full_as(v.type.with_shape((*v.type.shape, n)), 0), v, offset=0, dim1=v.ndim - 1, dim2=v.ndim)
 
 
-def _eigh_vjp(g, y, _x):
+def _eigh_vjp(g, y, _x, *, lower):
     values, vectors = y
     g_values = g[0] if vectors.dtype.kind != "c" else convert(g[0], dtype=vectors.dtype)
     inner = dot(adjoint(vectors), g[1]) * _gaps(values, vectors) + diag_matrix(g_values)
-    return dot(dot(vectors, inner), adjoint(vectors))
+    whole = dot(dot(vectors, inner), adjoint(vectors))
+    return (whole + adjoint(whole)) * 0.5
 
 
-eigh = library("eigh", _eigh_infer, lambda x: tuple(np.linalg.eigh(x)), (_eigh_vjp,), outputs=2)
+def _eigh(x, *, lower):
+    return tuple(np.linalg.eigh(x, "L" if lower else "U"))
+
+
+eigh = library("eigh", _eigh_infer, _eigh, (_eigh_vjp,), outputs=2)
 
 
 # svd ----------------------------------------------------------------------------------------------------

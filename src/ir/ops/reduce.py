@@ -7,7 +7,7 @@ from math import inf, prod
 import numpy as np
 
 from .. import dtype as dt
-from ..errors import DTypeError
+from ..errors import UnsupportedDTypeError
 from ..op import Kind, Reduction, make_op
 from .elementwise import bit_and, convert, eq, where, wide
 from .movement import expand, reshape
@@ -26,7 +26,7 @@ def spread(g, shape, dims):
 def _infer(name, kinds, empty_ok=True):
     def infer(t, *, dims):
         if t.dtype.kind not in kinds:
-            raise DTypeError(f'"{name}" not implemented for \'{t.dtype.name.capitalize()}\'')
+            raise UnsupportedDTypeError(f'"{name}_cpu" not implemented for \'{t.dtype.scalar_name}\'')
         if not empty_ok and any(t.shape[d] == 0 for d in dims):
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
                              f"Specify the reduction dim with the 'dim' argument. Got {t}")

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from .. import dtype as dt
-from ..errors import DTypeError, ShapeError
+from ..errors import ShapeError, UnsupportedDTypeError
 from ..op import Kind, make_op
 from .elementwise import bit_and, conj_of, convert, eq, exp, full_as, ln, where
 from .movement import flip
@@ -16,7 +16,7 @@ from .movement import flip
 def _same(name, kinds):
     def infer(t, **_attrs):
         if t.dtype.kind not in kinds:
-            raise DTypeError(f'"{name}" not implemented for \'{t.dtype.name.capitalize()}\'')
+            raise UnsupportedDTypeError(f'"{name}_cpu" not implemented for \'{t.dtype.scalar_name}\'')
         return t
 
     return infer
@@ -143,7 +143,7 @@ sort = make_op("sort", Kind.SCAN, _pair_infer("sort"), _sort,
 
 def _topk_infer(t, *, k, dim, largest):
     if t.dtype.kind not in "uif":
-        raise DTypeError(f'"topk" not implemented for \'{t.dtype.name.capitalize()}\'')
+        raise UnsupportedDTypeError(f'"topk_cpu" not implemented for \'{t.dtype.scalar_name}\'')
     size = t.shape[dim] if t.ndim else 1
     if not 0 <= k <= size:
         raise ShapeError("selected index k out of range")

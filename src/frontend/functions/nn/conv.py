@@ -35,8 +35,8 @@ def _check(x, w, b, groups, n, name, transposed=False):
     if w.type.ndim != n + 2:
         raise RuntimeError(f"{name}: expected a weight of {n + 2} dims, got {list(w.type.shape)}")
     if x.type.dtype is not w.type.dtype:
-        raise RuntimeError(f"Input type ({c_name(x.type.dtype)}) and weight type ({c_name(w.type.dtype)}) should be the "
-                           "same")
+        raise RuntimeError(f"Input type ({c_name(x.type.dtype)}) and weight type ({c_name(w.type.dtype)}) should be "
+                           "the same")
     if b is not None and b.type.dtype is not x.type.dtype:
         raise RuntimeError(f"Input type ({c_name(x.type.dtype)}) and bias type ({c_name(b.type.dtype)}) should be the "
                            "same")

@@ -33,8 +33,8 @@ def pad(input, pad, mode: str = "constant", value=None):
     if mode == "constant":
         for d, (a, b) in enumerate(sides):
             if input.type.shape[d] + a + b < 0:
-                raise RuntimeError(f"The input size {input.type.shape[d]}, plus negative padding {a} and {b} resulted in a "
-                                   "negative output size, which is invalid. Check dimension "
+                raise RuntimeError(f"The input size {input.type.shape[d]}, plus negative padding {a} and {b} resulted "
+                                   "in a negative output size, which is invalid. Check dimension "
                                    f"{d} of your input.")
         before, after = zip(*sides, strict=True) if sides else ((), ())
         from ....ir.arith import number_as
@@ -103,8 +103,8 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
                 zip(size, padding, dilation, kernel, stride, strict=True))
     n, columns, count = x.type.shape
     if columns % math.prod(kernel):
-        raise RuntimeError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-                           f"input.size(1)={columns} and kernel_size={kernel}.")
+        raise RuntimeError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but "
+                           f"got input.size(1)={columns} and kernel_size={kernel}.")
     if count != math.prod(out):
         raise RuntimeError(f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
                            f"stride={stride}, expected size of input's dimension 2 to match the calculated number of "
@@ -180,8 +180,8 @@ def _check_mode(mode, n, input):
     wanted = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}.get(mode)
     if mode not in ("nearest", "area", "nearest-exact") and wanted != n:
         raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported (got "
-                                  f"{input.type.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear "
-                                  f"| area | nearest-exact (got {mode})")
+                                  f"{input.type.ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
+                                  f"trilinear | area | nearest-exact (got {mode})")
 
 
 def _output_size(input, n, size, scale_factor, recompute):
@@ -192,9 +192,9 @@ def _output_size(input, n, size, scale_factor, recompute):
         out = (size,) * n if isinstance(size, int) else tuple(map(int, size))
         if len(out) != n:
             raise ValueError("Input and output must have the same number of spatial dimensions, but got input with "
-                             f"spatial dimensions of {list(input.type.shape[2:])} and output size of {list(out)}. Please "
-                             "provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) "
-                             "format.")
+                             f"spatial dimensions of {list(input.type.shape[2:])} and output size of {list(out)}. "
+                             "Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, "
+                             "o2, ...,oK) format.")
         return out, (0.0,) * n
     factors = (float(scale_factor),) * n if isinstance(scale_factor, (int, float)) else tuple(map(float, scale_factor))
     out = tuple(math.floor(s * f) for s, f in zip(input.type.shape[2:], factors, strict=True))
@@ -280,8 +280,8 @@ def affine_grid(theta, size, align_corners=None):
 def grid_sample(input, grid, mode: str = "bilinear", padding_mode: str = "zeros", align_corners=None):
     """Returns input (N, C, H, W) read at the places of grid (N, Ho, Wo, 2), x then y in [-1, 1]."""
     if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
-                         f"'{mode}'")
+        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but "
+                         f"got: '{mode}'")
     if padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
                          f"but got: '{padding_mode}'")
