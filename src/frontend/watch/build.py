@@ -50,36 +50,39 @@ class _Draft:
 
         Containers that hang in one another in a circle are kept alive instead.
         """
+        for address, node in self.nodes.items():
+            node.origin = next(iter(self.hanging.get(address, ())), None)
         anchors = {
             address: self.hanging.get(address, []) if node.weak is None else []
             for address, node in self.nodes.items()
         }
-        waiting = {address: {a.node.address for a in some} for address, some in anchors.items()}
-        below: dict[int, list[int]] = {}
-        for address, above in waiting.items():
-            for parent in above:
-                below.setdefault(parent, []).append(address)
-        for address, node in self.nodes.items():
-            node.origin = next(iter(self.hanging.get(address, ())), None)
-        ready = deque(address for address, above in waiting.items() if not above)
-        ordered: list[Node] = []
-        while waiting:
-            if not ready:
-                stuck = next(iter(waiting))
-                anchors[stuck] = []
-                ready.append(stuck)
-            address = ready.popleft()
-            if waiting.pop(address, None) is None:
-                continue
-            if anchors[address]:
-                self.nodes[address].hang(anchors[address])
-            ordered.append(self.nodes[address])
-            for child in below.get(address, ()):
-                if child in waiting:
-                    waiting[child].discard(address)
-                    if not waiting[child]:
-                        ready.append(child)
-        return ordered
+        above = {address: {one.node.address for one in some} for address, some in anchors.items()}
+        ordered: dict[int, Node] = {}
+        for address in _parents_first(above):
+            node = ordered[address] = self.nodes[address]
+            if above[address] and above[address] <= ordered.keys() - {address}:
+                node.hang(anchors[address])
+        return list(ordered.values())
+
+
+def _parents_first(above: dict[int, set[int]]) -> Iterator[int]:
+    """Yield each key after those in its set; of a circle, the one named first comes first."""
+    waiting = {key: set(parents) for key, parents in above.items()}
+    below: dict[int, list[int]] = {}
+    for key, parents in above.items():
+        for parent in parents:
+            below.setdefault(parent, []).append(key)
+    ready = deque(key for key, parents in waiting.items() if not parents)
+    while waiting:
+        key = ready.popleft() if ready else next(iter(waiting))
+        if waiting.pop(key, None) is None:
+            continue
+        yield key
+        for child in below.get(key, ()):
+            if child in waiting:
+                waiting[child].discard(key)
+                if not waiting[child]:
+                    ready.append(child)
 
 
 def _containers(guard: Guard) -> Iterator[Found]:

@@ -203,13 +203,14 @@ def _instance(record: Record, holder: object, args: list, kw: dict) -> None:
     found = special(record, holder, "__call__")
     if isinstance(found, FunctionType):
         _function(record, found, [holder, *args], kw)
-    elif isinstance(holder, np.ufunc) and all(map(is_primitive, args)) and not kw or _plain_numpy(record, holder, args, kw):
-        return
-    else:
+    elif not _plain_numpy(record, holder, args, kw):
         _unknown(record, holder)
 
 
 def _plain_numpy(record: Record, function: object, args: list, kw: dict) -> bool:
+    """Tell whether this is a NumPy function that only computes, on plain data."""
+    if isinstance(function, np.ufunc):
+        return all(map(is_primitive, args)) and not kw
     if type(function) is not _DISPATCHER or not any(function is one for one in _NUMPY_DATA):
         return False
     record.muted = all(_plain_data(value) for value in (*args, *kw.values()))

@@ -166,7 +166,7 @@ def _heap_reads_right(layout: HeapLayout) -> bool:
     tags = []
     for value in (1, 2):
         _Probe.value = value
-        _Probe.value  # a lookup gives the type its tag
+        type.__getattribute__(_Probe, "value")  # a lookup gives the type its tag
         tags.append(_word(id(_Probe) + layout.type_version, 4))
     code, defaults, _ = layout.function
     managed = bool(_Probe.__flags__ & MANAGED_DICT)

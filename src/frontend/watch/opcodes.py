@@ -37,10 +37,10 @@ from .records import ABSENT, Kind
 class Place:
     """Where a handler runs: the frame, its value stack, and the record it writes to."""
 
-    __slots__ = ("frame", "record", "stack")
+    __slots__ = ("caller", "frame", "record", "stack")
 
-    def __init__(self, frame: FrameType, stack: Stack, record: Record):
-        self.frame, self.stack, self.record = frame, stack, record
+    def __init__(self, frame: FrameType, stack: Stack, record: Record, caller: FrameType | None):
+        self.frame, self.stack, self.record, self.caller = frame, stack, record, caller
 
 
 Result = int | type | None
@@ -165,6 +165,10 @@ def _advance(at: Place, _arg) -> None:
     advance(at.record, at.stack.peek(1))
 
 
+def _send(at: Place, _arg) -> None:
+    advance(at.record, at.stack.peek(2))
+
+
 def _unpack_rest(at: Place, counts) -> Result:
     """`a, *b = value` makes a list; it will lie under the names in front of the star."""
     iterate(at.record, at.stack.peek(1))
@@ -283,7 +287,7 @@ HANDLERS: dict[str, Handler] = {
     "IMPORT_NAME": _import, "IMPORT_FROM": _load_attr, "IMPORT_STAR": _refuse("imports a module"),
     "LOAD_BUILD_CLASS": _refuse("defines a class"),
     "PUSH_EXC_INFO": _caught,
-    "GET_YIELD_FROM_ITER": _refuse("yields"), "SEND": _refuse("awaits"),
+    "GET_YIELD_FROM_ITER": _get_iter, "SEND": _send,
     "GET_AWAITABLE": _refuse("awaits"), "GET_AITER": _refuse("awaits"), "GET_ANEXT": _refuse("awaits"),
     "BEFORE_ASYNC_WITH": _refuse("awaits"), "PRINT_EXPR": _refuse("prints"),
     **{f"{jump}_IF_{outcome}{rest}": _truth for outcome in ("TRUE", "FALSE") for jump, rest in (

@@ -77,7 +77,7 @@ class Record:
 
     __slots__ = (
         "hooks", "guards", "reasons", "fresh", "owned", "stored", "resolved", "frame", "alive", "building",
-        "muted",
+        "muted", "generators",
     )  # fmt: skip
 
     def __init__(self, hooks: Hooks, owned: Iterable[object] = ()):
@@ -88,6 +88,7 @@ class Record:
         self.owned: dict[int, object] = {id(value): value for value in owned}
         self.stored: set[tuple[int, object]] = set()
         self.resolved: set[tuple] = set()  # (id, attribute) of guarded objects: already looked at
+        self.generators: dict[int, tuple] = {}  # id of frame -> (generator made here, its Place and trace)
         self.frame: FrameType | None = None
         self.alive: list[object] = []
         self.muted = False  # whether a call whose inside need not be watched is running
@@ -156,6 +157,7 @@ class Record:
         self.owned.clear()
         self.alive.clear()
         self.stored.clear()
+        self.generators.clear()
         self.resolved.clear()
 
 

@@ -91,6 +91,7 @@ class Watch:
         self._layout = None
         self.guards = list(self.record.guards.values())
         self.lazy += self.record.reasons.values()
+        _leave_generators(self.record)
         self.record.close()
 
     def _judge_function(self) -> None:
@@ -172,28 +173,41 @@ class Watch:
         return False
 
     def _watch_frame(self, frame: FrameType, code: CodeType, layout: FrameLayout) -> Callable | None:
-        record, caller = self.record, self.record.frame
+        if code.co_flags & _SUSPENDING:
+            return self._watch_suspending(frame, code, layout)
+        frame.f_trace_lines = False
+        return self._watch_new(frame, code, layout)[1]
+
+    def _watch_new(self, frame: FrameType, code: CodeType, layout: FrameLayout) -> tuple[Place, Callable]:
+        record = self.record
+        at = Place(frame, Stack(frame, layout), record, record.frame)
         record.frame = frame
-        if code.co_flags & _SUSPENDING and not self._is_own_generator(frame):
-            record.lazy(f"runs {code.co_qualname}, which can be suspended (generator or coroutine)")
-            record.frame = caller
-            return None
-        at = Place(frame, Stack(frame, layout), record)
         function = running_function(frame, layout)
         if isinstance(function, FunctionType):
             _guard_function(record, function)
             _guard_selection(at, function, code)
         _note_made(at, code, function)
         frame.f_trace_opcodes = True
-        frame.f_trace_lines = False
-        return self._follow(at, decode(code), bool(code.co_freevars or code.co_cellvars), caller)
+        return at, self._follow(at, decode(code), bool(code.co_freevars or code.co_cellvars))
 
-    def _is_own_generator(self, frame: FrameType) -> bool:
-        """Tell whether the frame is that of a generator made in this call: run anew at each call."""
-        return any(type(made) is GeneratorType and made.gi_frame is frame
-                   for made in self.record.fresh.values())
+    def _watch_suspending(self, frame: FrameType, code: CodeType, layout: FrameLayout) -> Callable | None:
+        """Follow a generator that this call made; any other one goes on from a state not seen."""
+        record = self.record
+        known = record.generators.get(id(frame))
+        if known is None or known[0].gi_frame is not frame:
+            waiting, record.frame = record.frame, frame
+            record.lazy(f"runs {code.co_qualname}, which can be suspended and began outside the call")
+            record.frame = waiting
+            return None
+        generator, followed = known
+        if followed is None:
+            followed = self._watch_new(frame, code, layout)
+            record.generators[id(frame)] = (generator, followed)
+        else:
+            followed[0].caller, record.frame = record.frame, frame
+        return followed[1]
 
-    def _follow(self, at: Place, table: dict, cells: bool, caller: FrameType | None) -> Callable:
+    def _follow(self, at: Place, table: dict, cells: bool) -> Callable:
         """Return the local trace function of one frame."""
         record, pending = self.record, cast(Result, None)
 
@@ -204,7 +218,7 @@ class Watch:
                 if (entry is not None or pending is not None) and self._layout is not None:
                     pending = self._step(at, entry, pending)
             elif event == "return":
-                record.frame = caller
+                record.frame = at.caller
             elif event == "exception":
                 pending, record.muted = None, False
             if cells:
@@ -288,6 +302,16 @@ def _settle(at: Place, pending: int | type) -> None:
         return
     if sys.getrefcount(value) == _SOLE or type(value) is pending:
         at.record.made(value)
+        if type(value) is GeneratorType and value.gi_frame is not None:
+            at.record.generators[id(value.gi_frame)] = (value, None)
+
+
+def _leave_generators(record: Record) -> None:
+    """Take our trace from generators that outlive the call, for the sake of debuggers to come."""
+    for generator, _ in record.generators.values():
+        frame = generator.gi_frame
+        if frame is not None:
+            frame.f_trace_opcodes, frame.f_trace = False, None
 
 
 _SOLE = 3  # the value stack, the local variable, the argument of getrefcount

@@ -9,8 +9,10 @@ from .records import Kind, Where
 _LOADS = frozenset(("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "BINARY_SUBSCR"))
 _NAMED_BY_SOURCE = frozenset((Kind.ITEM, Kind.INDEX, Kind.CELL, Kind.SLOT, Kind.CLASS))
 
-_OTHERS = {Kind.DICT: "__dict__", Kind.CODE: "__code__", Kind.DEFAULTS: "__defaults__",
-           Kind.KWDEFAULTS: "__kwdefaults__", Kind.CLOSURE: "__closure__", Kind.MRO: "__mro__", Kind.CALL: "result"}  # fmt: skip
+_OTHERS = {
+    Kind.DICT: "__dict__", Kind.CODE: "__code__", Kind.DEFAULTS: "__defaults__", Kind.MRO: "__mro__",
+    Kind.KWDEFAULTS: "__kwdefaults__", Kind.CLOSURE: "__closure__", Kind.CALL: "result",
+}  # fmt: skip
 
 
 def name_of(node: Node, spot: Spot) -> str:

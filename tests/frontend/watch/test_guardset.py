@@ -202,6 +202,25 @@ def test_a_class_changed_twice_in_a_row_is_seen():
         assert guards.check()
 
 
+@pytest.mark.parametrize("exact", [False, True], ids=["words", "exact"])
+def test_containers_in_a_circle(exact):
+    table, rows = {"n": 1}, [1]
+    table["rows"], table["self"] = rows, table
+    rows.append(table)
+
+    def fn():
+        return table["self"]["rows"][1]["n"] + rows[0]
+
+    guards = guards_of(fn, exact=exact)
+    assert guards.check() and guards.check()
+    table["n"] = 2
+    assert not guards.check()
+    table["n"] = 1
+    assert guards.check()
+    rows[0] = 7
+    assert not guards.check()
+
+
 def test_an_empty_list_costs_no_exact_check():
     empty = []
 

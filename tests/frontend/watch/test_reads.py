@@ -695,9 +695,48 @@ def case_nested_function_default_from_outside():
 
 def case_class_level_container():
     class Mine:
-        table = {"rows": [1, 2]}  # noqa: RUF012
+        table = {"rows": [1, 2]}
 
     return lambda: Mine.table["rows"][1], lambda: Mine.table["rows"].__setitem__(1, 5)
+
+
+def case_generator_expression():
+    return lambda: sum(x for x in ORDER.values()), lambda: ORDER.__setitem__("a", 9)
+
+
+def case_generator_function():
+    def walk(node):
+        yield node["n"]
+        for child in node["children"]:
+            yield from walk(child)
+
+    deep = {"n": 2, "children": []}
+    tree = {"n": 1, "children": [deep]}
+    return lambda: sum(walk(tree)), lambda: deep.__setitem__("n", 5)
+
+
+def case_two_generators_interleaved():
+    def numbers(thing):
+        for part in thing.parts:
+            yield part * thing.scale
+
+    left, right = Thing(), Thing()
+    return (
+        lambda: [a + b for a, b in zip(numbers(left), numbers(right), strict=True)],
+        lambda: setattr(right, "scale", 5),
+    )
+
+
+def case_generator_sent_to():
+    def echo():
+        got = yield NUMBER
+        yield got + NUMBER
+
+    def fn():
+        made = echo()
+        return next(made) + made.send(4)
+
+    return fn, set_global("NUMBER", 9)
 
 
 class Level(enum.IntEnum):
