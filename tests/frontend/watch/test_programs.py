@@ -74,7 +74,8 @@ ATOMS = [
     "int(H == [1, 2, 3])", "int(T['s'] == (1, [2, 3]))", "int(leaf is leaves[0])", "abs(-G)", "H[1:][0]",
     "(H + [G])[-1]", "len(H * 2)", "OD.get('b', 0)",
     "sum(x + G for x in leaf)",
-    "max(k.n for k in leaves)", "sum(walk(leaves))", "int(any(k.n > 2 for k in leaves))", "leaves[0].d.get('b')[0]", "sum(leaf.d['b'])",
+    "max(k.n for k in leaves)", "sum(walk(leaves))", "int(any(k.n > 2 for k in leaves))",
+    "leaves[0].d.get('b')[0]", "sum(leaf.d['b'])",
 ]  # fmt: skip
 
 CHANGES = [
