@@ -45,12 +45,8 @@ TD double td_log_ends_d(double x, double y) {
   return x < 0 ? __builtin_nan("") : y;
 }
 
-// a subnormal x is scaled by 2^23; the mask is arithmetic because a conditional would become a branch
-TD float td_log_f(float x) {
-  int small = (int)(td_bits(x) - 0x00800000u) >> 31;
-  unsigned b = td_bits(x * td_float_of(0x3f800000u + ((unsigned)small & 0x0b800000u)));
-  int i = (int)(b - 0x3f3504f3u) >> 23;
-  float k = (float)(i - (small & 23)), f = td_float_of(b - ((unsigned)i << 23)) - 1;
+// log(1 + f) + k ln 2
+TD float td_log_sum_f(float f, float k) {
   float p = 0x1.b72512p-5f;
   p = td_mad(p, f, -0x1.bf9e3cp-4f);
   p = td_mad(p, f, 0x1.efd294p-4f);
@@ -61,8 +57,26 @@ TD float td_log_f(float x) {
   p = td_mad(p, f, -0x1.00006ep-2f);
   p = td_mad(p, f, 0x1.555548p-2f);
   p = td_mad(p, f, -0.5f);
-  float y = td_mad(k, 0x1.62e430p-1f, td_mad(k, -0x1.05c610p-29f, td_mad(f * f, p, f)));
+  return td_mad(k, 0x1.62e430p-1f, td_mad(k, -0x1.05c610p-29f, td_mad(f * f, p, f)));
+}
+
+// a subnormal x is scaled by 2^23; the mask is arithmetic because a conditional would become a branch
+TD float td_log_f(float x) {
+  int small = (int)(td_bits(x) - 0x00800000u) >> 31;
+  unsigned b = td_bits(x * td_float_of(0x3f800000u + ((unsigned)small & 0x0b800000u)));
+  int i = (int)(b - 0x3f3504f3u) >> 23;
+  float y = td_log_sum_f(td_float_of(b - ((unsigned)i << 23)) - 1, (float)(i - (small & 23)));
   return td_log_ends_f(x, y);
+}
+
+// 1 + x = 2^k (1 + f), and f regains what rounding took from 1 + x
+TD float td_log1p_f(float x) {
+  float u = 1 + x, lost = x - (u - 1);
+  int i = (int)(td_bits(u) - 0x3f3504f3u) >> 23, j = i < 64 ? i : 64;
+  float f = td_float_of(td_bits(u) - ((unsigned)i << 23)) - 1;
+  f = td_mad(lost, td_float_of(0x3f800000u - ((unsigned)j << 23)), f);
+  float y = td_log_ends_f(u, td_log_sum_f(f, (float)i));
+  return x == 0 ? x : y;
 }
 
 TD double td_log_d(double x) {
@@ -88,13 +102,6 @@ TD float td_log10_f(float x) {
   td_split_d a = td_split_of_d((double)x);
   double y = td_log1p_core_fd(a.f) * 0x1.bcb7b1526e50ep-2;
   return td_log_ends_f(x, (float)td_mad(a.k, 0x1.34413509f79ffp-2, y));
-}
-
-TD float td_log1p_f(float x) {
-  td_split_d a = td_split_of_d(1 + (double)x);
-  double y = td_log1p_core_fd(a.k == 0 ? (double)x : a.f);
-  float r = td_log_ends_f(x + 1, (float)td_mad(a.k, 0x1.62e42fefa39efp-1, y));
-  return x == 0 ? x : r;
 }
 
 // log(1 + f) to about 2^-58, not normalised
