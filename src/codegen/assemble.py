@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import replace
 
 from ..ir.graph import Graph, Node
 from ..ir.program import (
     Buffer,
     Check,
     CopyStep,
+    DotStep,
     Fusion,
     HostStep,
     Kernel,
@@ -16,15 +17,12 @@ from ..ir.program import (
     Program,
     Ref,
 )
-from .cpp import SUPPORT
 from .dots import Product, dot_step
 from .fuse import Group, is_partial
 from .hazards import can_overwrite
 from .lower import Lowered, Lowerer
 from .memory import arena_offsets
-from .prelude import cpp_prelude
-from .printing import extent_of, print_cpp
-from .schedule import grain
+from .target import Target
 from .views import Axes
 
 
@@ -32,15 +30,16 @@ class Assembler:
     """Builds a program from groups in execution order."""
 
     def __init__(self, graph: Graph, groups: list[Group], products: dict[Node, Product],
-                 layouts: dict[Node, tuple], axes: Axes, donated: dict[int, int]):
+                 layouts: dict[Node, tuple], axes: Axes, donated: dict[int, int], target: Target):
         self.graph, self.products, self.layouts, self.axes = graph, products, layouts, axes
+        self.target = target
         self.groups = [g for g in groups if any(v is not None and v.type.numel for v in g.makes)]
         self.place = {g: i for i, g in enumerate(self.groups)}
         self.maker = {v: g for g in self.groups for v in g.makes}
         self.bases = {s.node: s.node.args[0] for g in self.groups for s in g.stages if s.role == "scatter"}
         self.inputs = graph.placeholders
         self.donated = {graph.outputs[k]: graph.placeholders[q] for k, q in donated.items()}
-        self.kernels: dict[str, int] = {}
+        self.kernels: dict[Kernel, int] = {}
         self.texts: list[Kernel] = []
         self.sources = {g: self._sources(g) for g in self.groups}
         self.last_read: dict[Node, int] = {}
@@ -72,8 +71,9 @@ class Assembler:
         for node, target in copies.items():
             steps.append(CopyStep(refs[node], refs[target], node.type.nbytes, node.name))
         outputs = tuple(refs[self.donated.get(o, o)].buffer for o in self.graph.outputs)
+        prelude = self.target.prelude(frozenset().union(*(k.verbs for k in self.texts)))
         return Program(tuple(self.texts), tuple(steps), tuple(buffers), len(self.inputs), outputs,
-                       tuple(o.type for o in self.graph.outputs), arena, _prelude(self.texts), tuple(fusions))
+                       tuple(o.type for o in self.graph.outputs), arena, prelude, tuple(fusions))
 
     # what is stored, and where ------------------------------------------------------------------
     def _stored(self) -> set[Node]:
@@ -133,24 +133,27 @@ class Assembler:
         stage = group.stages[0]
         node = stage.node
         if node in self.products:
-            return dot_step(node, self.products[node], self.layouts, refs.__getitem__)
+            return self._product(dot_step(node, self.products[node], self.layouts, refs.__getitem__))
         if lowered is None:
             return self._host(stage, refs)
         slots = lowered.slots
         number = {n: i for i, n in enumerate(slots)}
         alias = {number[n]: number[home[n]] for n in slots if n in home and home[n] in number}
-        nest = lowered.nest
-        printed = print_cpp(nest, grain(nest), alias)
+        printed = self.target.kernel(lowered.nest, alias)
         checks = tuple(Check(k + 1, need.node.name, need.message, str(need.node.line or ""), need.error)
                        for k, need in enumerate(lowered.needs))
         return KernelStep(self._kernel(printed.kernel), tuple(refs[slots[s]] for s in printed.slots),
-                          printed.sizes, extent_of(nest), grain(nest), tuple(s.node.name for s in group.stages),
+                          printed.sizes, printed.extent, printed.grain, tuple(s.node.name for s in group.stages),
                           checks)
 
+    def _product(self, step: DotStep) -> DotStep | KernelStep:
+        made = self.target.product(step)
+        return step if made is None else replace(made[1], kernel=self._kernel(made[0]))
+
     def _kernel(self, kernel: Kernel) -> int:
-        found = self.kernels.get(kernel.text)
+        found = self.kernels.get(kernel)
         if found is None:
-            found = self.kernels[kernel.text] = len(self.texts)
+            found = self.kernels[kernel] = len(self.texts)
             self.texts.append(kernel)
         return found
 
@@ -166,12 +169,3 @@ class Assembler:
         read = sum(n.type.nbytes for n in self.sources[group])
         written = sum(v.type.nbytes for v in group.makes if v in stored)
         return Fusion(tuple(s.node.name for s in group.stages), step, read, written, group.reason)
-
-
-def _prelude(kernels: list[Kernel]) -> str:
-    return _prelude_of(frozenset().union(*(k.verbs for k in kernels)))
-
-
-@lru_cache(256)
-def _prelude_of(verbs: frozenset) -> str:
-    return cpp_prelude(set(verbs)) + SUPPORT

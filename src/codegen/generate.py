@@ -12,6 +12,7 @@ from .loops import Table
 from .prepare import prepare
 from .realize import is_serial_scatter, realize
 from .stages import make_stages
+from .target import TARGETS
 from .views import Axes
 
 
@@ -20,11 +21,12 @@ def generate(
     *,
     donated: dict[int, int] | None = None,
     layouts: tuple[tuple[int, ...] | None, ...] | None = None,
+    target: str = "cpp",
 ) -> Program:
     """The program of a graph.
 
     `donated` maps an output's number to the placeholder over whose memory it is written; `layouts` gives
-    placeholders' strides in elements, None for contiguous ones.
+    placeholders' strides in elements, None for contiguous ones; `target` is the language of its kernels.
     """
     strides = _given(graph, layouts)
     graph = prepare(graph, strides)
@@ -38,7 +40,7 @@ def generate(
     realized = realize(graph, users, _operands(products) | _bases(graph))
     stages = make_stages(graph, realized, products, axes, Table())
     groups = fuse(stages, axes)
-    return Assembler(graph, groups, products, strides, axes, donated).program()
+    return Assembler(graph, groups, products, strides, axes, donated, TARGETS[target]).program()
 
 
 def _given(graph: Graph, layouts) -> dict[Node, tuple[int, ...]]:

@@ -17,11 +17,13 @@ _FORMS = {"inner": InnerForm, "rows": RowsForm, "flat": FlatForm}
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A kernel, its slots in the order of its pointers, and its integer parameters."""
+    """A kernel, its slots in the order of its pointers, its integer parameters, and how its range is cut."""
 
     kernel: Kernel
     slots: tuple[int, ...]
     sizes: tuple[int, ...]
+    extent: int
+    grain: int
 
 
 def extent_of(nest: Nest) -> int:
@@ -46,7 +48,7 @@ def print_cpp(nest: Nest, grain: int, alias: dict[int, int]) -> Printed:
     special = {"grain": grain, "extent": extent_of(nest)}
     sizes = tuple(special[v] if type(v) is str else v for v in names.sizes)
     kernel = Kernel(symbol, signature + body, frozenset(names.verbs))
-    return Printed(kernel, tuple(names.pointers), sizes)
+    return Printed(kernel, tuple(names.pointers), sizes, extent_of(nest), grain)
 
 
 def _uniform(printer: Printer) -> None:

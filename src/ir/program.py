@@ -31,6 +31,20 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class TritonMeta:
+    """What launching a Triton kernel needs beside its step, whose sizes are its compile-time parameters.
+
+    A launch runs ceil(extent / grain) * columns programs. A kernel with checks gets a pointer to two int64,
+    a code and a value, after its buffers.
+    """
+
+    pointers: tuple[str, ...]  # element types of its buffers in Triton's words: fp32, i64, u8, ...
+    has_checks: bool
+    warps: int
+    columns: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One function of generated text; kernels of equal text are one kernel.
 
@@ -41,7 +55,7 @@ class Kernel:
     text: str
     verbs: frozenset[tuple[str, str]]  # (verb, dtype name) pairs it needs from the prelude
     language: str = "c++"
-    meta: Any = None  # what another back end's launcher needs
+    meta: TritonMeta | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,12 @@ from .program import (
     KernelStep,
     Program,
     Ref,
+    TritonMeta,
 )
 from .type import TensorType, tensor_type
 
 _CLASSES = {c.__name__: c for c in (Buffer, Check, CopyStep, DotStep, Fusion, HostStep, Kernel, KernelStep,
-                                    Program, Ref)}
+                                    Program, Ref, TritonMeta)}
 
 
 class Unreadable(ValueError):
