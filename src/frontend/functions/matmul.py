@@ -7,6 +7,7 @@ from math import prod
 from ...ir import ops
 from ...ir.arith import broadcast_shape, cast, elementwise, expand_to
 from ...ir.dtype import promote_types
+from ..autocast import cast_inputs
 from .support import dtype_name, give
 
 
@@ -33,23 +34,28 @@ def matmul(input, other, *, out=None):
     >>> matmul(treadle.tensor([[1., 2.]]), treadle.tensor([[3.], [4.]]))
     tensor([[11.]])
     """
+    input, other = cast_inputs("matmul", input, other)
     _check_dtypes(input, other)
+    return give(_matmul(input, other), out)
+
+
+def _matmul(input, other):
     a, b = input.type.shape, other.type.shape
     if not a or not b:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
     if len(a) == 1 and len(b) == 1:
-        return give(dot(input, other), out)
+        return dot(input, other)
     if len(b) == 1:
-        return give(_matrix_vector(input, other), out)
+        return _matrix_vector(input, other)
     if len(a) == 1:
-        y = matmul(ops.reshape(input, shape=(1, *a)), other)
-        return give(ops.reshape(y, shape=(*y.type.shape[:-2], y.type.shape[-1])), out)
+        y = _matmul(ops.reshape(input, shape=(1, *a)), other)
+        return ops.reshape(y, shape=(*y.type.shape[:-2], y.type.shape[-1]))
     if len(b) == 2:
         flat = input if len(a) == 2 else ops.reshape(input, shape=(prod(a[:-1]), a[-1]))
         y = ops.dot(flat, other)
-        return give(y if len(a) == 2 else ops.reshape(y, shape=(*a[:-1], b[-1])), out)
+        return y if len(a) == 2 else ops.reshape(y, shape=(*a[:-1], b[-1]))
     batch = broadcast_shape(a[:-2], b[:-2], op="matmul")
-    return give(ops.dot(expand_to(input, batch + a[-2:]), expand_to(other, batch + b[-2:])), out)
+    return ops.dot(expand_to(input, batch + a[-2:]), expand_to(other, batch + b[-2:]))
 
 
 def _matrix_vector(a, v):
@@ -57,7 +63,7 @@ def _matrix_vector(a, v):
     if a.type.shape[-1] != n:
         raise RuntimeError(f"size mismatch, got input ({a.type.shape[-2]}), mat ({a.type.shape[-2]}x"
                            f"{a.type.shape[-1]}), vec ({n})")
-    y = matmul(a, ops.reshape(v, shape=(n, 1)))
+    y = _matmul(a, ops.reshape(v, shape=(n, 1)))
     return ops.reshape(y, shape=y.type.shape[:-1])
 
 
@@ -69,6 +75,7 @@ def _need(name, tensor, what, ndim):
 
 def mm(input, mat2, *, out=None):
     """Returns the product of two matrices, without broadcasting."""
+    input, mat2 = cast_inputs("mm", input, mat2)
     _need("mm", input, "self", 2)
     _need("mm", mat2, "mat2", 2)
     _check_dtypes(input, mat2)
@@ -77,6 +84,7 @@ def mm(input, mat2, *, out=None):
 
 def bmm(input, mat2, *, out=None):
     """Returns the products of two batches of matrices of equal batch size."""
+    input, mat2 = cast_inputs("bmm", input, mat2)
     _need("bmm", input, "batch1", 3)
     _need("bmm", mat2, "batch2", 3)
     a, b = input.type.shape, mat2.type.shape
@@ -159,16 +167,19 @@ def _scaled_sum(input, product, beta, alpha):
 
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     """Returns beta * input + alpha * (mat1 @ mat2)."""
+    (input,) = cast_inputs("addmm", input)
     return give(_scaled_sum(input, mm(mat1, mat2), beta, alpha), out)
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """Returns beta * input + alpha * the sum of the batch's products."""
+    (input,) = cast_inputs("addbmm", input)
     return give(_scaled_sum(input, ops.reduce_sum(bmm(batch1, batch2), dims=(0,)), beta, alpha), out)
 
 
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """Returns beta * input + alpha * (batch1 @ batch2)."""
+    (input,) = cast_inputs("baddbmm", input)
     return give(_scaled_sum(input, bmm(batch1, batch2), beta, alpha), out)
 
 
