@@ -9,6 +9,7 @@ from ...ir import dtype as dt
 from ...ir import ops
 from ...ir.arith import cast, is_number
 from ...ir.ops.reduce import kept
+from ..autocast import cast_inputs
 from ..composites.reduce import (logsumexp as logsumexp_op, mean as mean_op, norm2 as norm2_op, std as std_op,
                                  var as var_op)
 from . import returns
@@ -132,6 +133,7 @@ def prod(input, dim=None, keepdim: bool = False, *, dtype=None, out=None, axis=N
     >>> prod(treadle.tensor([2, 3, 4]))
     tensor(24)
     """
+    (input,) = cast_inputs("prod", input)
     t = input.type
     want = dtype or (dt.int64 if t.dtype.kind in "bui" else t.dtype)
     dims = all_dims(_pick(dim, axis), t.ndim)
