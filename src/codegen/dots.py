@@ -33,18 +33,13 @@ def plan_dots(graph: Graph, users: dict, axes: Axes, layouts: dict[Node, tuple])
 
 
 def _product(node: Node, axes: Axes, layouts: dict[Node, tuple]) -> Product:
-    operands = [_operand(a, axes, layouts) for a in node.args]
+    operands = [Operand(*strided(a, axes, layouts)) for a in node.args]
     batch = _batch(node, operands, layouts)
     if len(batch) > 2:  # copies are needed: contiguous batches are one dim
         layouts.pop(node, None)
         operands = [_plain(a) for a in node.args]
         batch = _batch(node, operands, layouts)
     return Product(*operands, tuple(batch))
-
-
-def _operand(node: Node, axes: Axes, layouts: dict) -> Operand:
-    found = strided(node, axes, layouts)
-    return Operand(*found) if found is not None else _plain(node)
 
 
 def _plain(node: Node) -> Operand:

@@ -2,7 +2,7 @@
 
     index = int | Ix
     Ix    = const + sum(coefficient * atom)
-    atom  = Var | Div(Ix, c) | Mod(Ix, c) | Read(expr)        c a positive int
+    atom  = Var | Div(Ix, c) | Mod(Ix, c) | Read(expr) | Held(Ix)        c a positive int
 Movement rows use Python's + - * // % on them. (32 * a + b) // 32 is a for b in [0, 32), so that reshapes,
 permutes, slices and windows of contiguous memory fold into plain strides.
 """
@@ -74,6 +74,18 @@ class Read(Atom):
     __hash__ = Atom.__hash__
 
 
+class Held(Atom):
+    """An index known to lie in [lo, hi] wherever it is used, since a condition guards the use."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Ix, lo: int, hi: int):
+        super().__init__(lo, hi, ("held", of, lo, hi))
+        self.of = of
+
+    __hash__ = Atom.__hash__
+
+
 class Ix:
     """A sum of atoms; made by `make`, which keeps it in normal form."""
 
@@ -133,9 +145,29 @@ class Ix:
         return text(self)
 
 
+_COMPOUND = (Div, Mod, Held)
+
+
 def index_of(atom: Atom) -> Ix | int:
     """The index that is this atom alone; a constant if it has one value."""
     return Ix({atom: 1}, 0) if atom.lo != atom.hi else atom.lo
+
+
+def held(x: Ix | int, size: int) -> Ix | int:
+    """x, known to be in [0, size)."""
+    if type(x) is int or x.lo >= 0 and x.hi < size:
+        return x
+    return index_of(Held(x, max(x.lo, 0), min(x.hi, size - 1)))
+
+
+def release(x: Ix | int) -> Ix | int:
+    """x with what was held as plain sums again: all use of the knowledge has been made."""
+    if type(x) is int or not any(type(a) is Held for a in x.terms):
+        return x
+    total: Ix | int = x.const
+    for atom, k in x.terms.items():
+        total = total + (release(atom.of) if type(atom) is Held else index_of(atom)) * k
+    return total
 
 
 def make(terms: dict[Atom, int], const: int) -> Ix | int:
@@ -258,6 +290,11 @@ def _value(atom: Atom, values: dict) -> Ix | int:
         return divide(substitute(atom.of, values), atom.by)
     if type(atom) is Mod:
         return modulo(substitute(atom.of, values), atom.by)
+    if type(atom) is Held:
+        inner = substitute(atom.of, values)
+        if type(inner) is int or inner.lo >= atom.lo and inner.hi <= atom.hi:
+            return inner
+        return index_of(Held(inner, max(inner.lo, atom.lo), min(inner.hi, atom.hi)))
     found = values.get(atom)
     return index_of(atom) if found is None else found
 
@@ -267,7 +304,7 @@ def variables(x: Ix | int, into: set | None = None) -> set[Atom]:
     found = set() if into is None else into
     if type(x) is Ix:
         for atom in x.terms:
-            if type(atom) in (Div, Mod):
+            if type(atom) in _COMPOUND:
                 variables(atom.of, found)
             else:
                 found.add(atom)
@@ -279,7 +316,7 @@ def coefficient(x: Ix | int, atom: Atom) -> int | None:
     if type(x) is int:
         return 0
     for a in x.terms:
-        if type(a) in (Div, Mod) and atom in variables(a.of):
+        if type(a) in _COMPOUND and atom in variables(a.of):
             return None
     return x.terms.get(atom, 0)
 
@@ -295,6 +332,7 @@ def breaks(x: Ix | int, var: Atom, found: set[int]) -> None:
                 step = atom.by // gcd(atom.by, abs(k))
                 if step > 1:
                     found.add(step)
+        if type(atom) in _COMPOUND:
             breaks(atom.of, var, found)
 
 
@@ -327,4 +365,6 @@ def _atom_text(atom: Atom) -> str:
         return f"({text(atom.of)})//{atom.by}"
     if isinstance(atom, Mod):
         return f"({text(atom.of)})%{atom.by}"
+    if isinstance(atom, Held):
+        return f"<{text(atom.of)}>"
     return "[read]"

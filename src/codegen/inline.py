@@ -14,7 +14,7 @@ from ..ir.op import Kind
 from ..ir.ops.gather import At, range_message
 from ..ir.scalar import COMPARE, Scalar
 from ..ir.type import contiguous_strides
-from .index import Ix, Read, flatten, index_of
+from .index import Ix, Read, flatten, held, index_of
 from .loops import Expr, Table, constant
 from .scatter import places_of, read_scatter, source_index
 
@@ -201,7 +201,9 @@ class Inliner:
     def _piece(self, node: Node, piece, mask: Expr | None) -> Expr:
         if piece.operand is None:
             return constant(self.table, piece.fill, node.type.dtype)
-        return self.at(node.args[piece.operand], piece.index, mask)
+        source = node.args[piece.operand]
+        index = tuple(held(i, n) for i, n in zip(piece.index, source.type.shape, strict=True))
+        return self.at(source, index, mask)
 
     def _within(self, conditions: tuple) -> Expr | bool:
         """All conditions as one bool expr, or True or False where ranges decide."""

@@ -8,13 +8,16 @@ from ..ir.dtype import bool_
 from ..ir.graph import Node
 from ..ir.type import contiguous_strides
 from .fuse import Group, is_partial, value_index
-from .index import Ix, Read, Var, flatten, index_of, substitute, variables
+from .index import Ix, Read, Var, flatten, index_of, release, substitute, variables
 from .inline import Emitter, within
 from .loops import CheckRange, Expr, Fold, Nest, Pass, Store, Table, Walk
 from .reuse import kept_values
 from .space import make_space
 from .stages import Stage, index_of_expr, roots_of, walk
 from .views import Axes
+
+
+SHORT = 32  # rows of fewer points are done side by side
 
 
 @dataclass(slots=True)
@@ -55,11 +58,10 @@ class Lowerer:
         for stage in group.stages:
             self._stage(stage)
         self._pass(0)
-        rows = tuple(self.space.rows)
-        if not rows and self.is_scatter:
-            rows = (Var("one", 1),)
-        nest = Nest(rows, self.passes, tuple(n.type.dtype for n in self.slots), frozenset(self.written))
-        nest.lanes = self._lanes()
+        nest = Nest(tuple(self.space.rows), self.passes, tuple(n.type.dtype for n in self.slots),
+                    frozenset(self.written), self._lanes())
+        if nest.lanes == "rows":
+            nest.rows = _lane_last(nest.rows)
         nest.parts = max((s.node.type.shape[0] for s in group.stages if is_partial(s)), default=0)
         if nest.lanes == "inner":
             nest.kept = kept_values(nest)
@@ -75,8 +77,14 @@ class Lowerer:
         if self.space.is_flat:
             return "flat"
         shape, rows = self.group.shape, self.group.rows
+        if rows is None or not self.space.rows:
+            return "inner"
         last = max((d for d, n in enumerate(shape) if n > 1), default=0)
-        return "rows" if rows is not None and last in rows and self.space.rows else "inner"
+        if last in rows:
+            return "rows"
+        lane = _lane_last(tuple(self.space.rows))[-1]
+        short = sum(w.size for w in self.passes[0].walks) < SHORT and lane.extent >= SHORT // 2
+        return "rows" if short and all(f.how == "along" for p in self.passes for f in p.folds) else "inner"
 
     # where things stand -------------------------------------------------------------------------
     def _strides(self, node: Node) -> tuple[int, ...]:
@@ -98,7 +106,8 @@ class Lowerer:
                 if expr.kind == "load":
                     places = (flatten(places, self._strides(expr.data[0])),)
                 elif expr.kind == "within":
-                    bounds.append((places[0], *expr.data[1:]))
+                    bounds.append((release(places[0]), *expr.data[1:]))
+                places = [release(p) for p in places]
                 found.update(dict.fromkeys(places))
             for value, place in self._writes(stage, index):
                 found[flatten(place, self._strides(value))] = None
@@ -227,6 +236,22 @@ class Lowerer:
                 walk_.places[fold] = flatten(value_index(stage, index), strides)
 
 
+def _lane_last(rows: tuple[Var, ...]) -> tuple[Var, ...]:
+    """The rows with the variable that makes the best lanes last: not a short digit of the last dim."""
+    if not rows:
+        return (Var("one", 1),)
+    if len(rows) > 1 and rows[-1].extent < SHORT // 4 and rows[-2].extent > rows[-1].extent:
+        return (*rows[:-2], rows[-1], rows[-2])
+    return rows
+
+
+def _always_inside(place: Ix | int, node: Node, strides: tuple[int, ...]) -> bool:
+    """Whether every value of the place's variables is an element of the node's memory."""
+    lo, hi = (place, place) if type(place) is int else (place.lo, place.hi)
+    last = sum((n - 1) * s for n, s in zip(node.type.shape, strides, strict=True))
+    return node.type.numel > 0 and min(strides, default=0) >= 0 and lo >= 0 and hi <= last
+
+
 def _how(stage: Stage) -> str:
     if not is_partial(stage):
         return "along"
@@ -260,12 +285,12 @@ class _Rebuilder:
                 return self._logic(e, args)
             return self.table.make("call", e.dtype, e.data, args)
         if e.kind == "index":
-            place = self.index(e.data)
+            place = release(self.index(e.data))
             if type(place) is int:
                 return self.emitter.constant(place, e.dtype)
             return self.table.make("index", e.dtype, place, (), (place,))
         if e.kind == "within":
-            return within(self.table, self.index(e.data[0]), *e.data[1:])
+            return within(self.table, release(self.index(e.data[0])), *e.data[1:])
         return self.table.make(e.kind, e.dtype, e.data, tuple(made[a] for a in e.args))
 
     def _logic(self, e: Expr, args: tuple) -> Expr:
@@ -288,7 +313,10 @@ class _Rebuilder:
             if not masks[0].data.value:
                 return self.emitter.constant(0, e.dtype)
             masks = ()
-        place = flatten(tuple([self.index(i) for i in e.data[1]]), self.lowerer._strides(node))
+        strides = self.lowerer._strides(node)
+        place = release(flatten(tuple([self.index(i) for i in e.data[1]]), strides))
+        if masks and _always_inside(place, node, strides):
+            masks = ()  # what is read where the mask is false is not used
         return self.table.make("access", e.dtype, (self.lowerer._slot(node), place), masks, (place,))
 
     def index(self, place: Ix | int) -> Ix | int:

@@ -30,25 +30,27 @@ def is_view(node: Node) -> bool:
             and len(node.args) == 1 and node.target.emit is not None)
 
 
-def viewed(node: Node, index: tuple) -> tuple[Node, tuple]:
-    """The value under a chain of views and the index of the same element in it."""
+def viewed(node: Node, index: tuple) -> list[tuple[Node, tuple]]:
+    """The values along a chain of views, the node first, and the index of the same element in each."""
+    chain = [(node, index)]
     while is_view(node):
         (piece,) = node.target.emit(index, [node.args[0].type.shape], **dict(node.attrs))
         node, index = node.args[0], piece.index
-    return node, index
+        chain.append((node, index))
+    return chain
 
 
-def strided(node: Node, axes: Axes, layouts: dict[Node, tuple]) -> tuple[Node, int, tuple[int, ...]] | None:
-    """(value in memory, element offset, strides) of an operand, or None if no strides describe it."""
+def strided(node: Node, axes: Axes, layouts: dict[Node, tuple]) -> tuple[Node, int, tuple[int, ...]]:
+    """(value in memory, element offset, strides) of an operand: the last value under its views that strides reach."""
     shape = node.type.shape
-    base, index = viewed(node, axes.index(shape))
-    strides = layouts.get(base) or contiguous_strides(base.type.shape)
-    place = flatten(index, strides)
-    steps = [coefficient(place, v) for v in axes.vars(shape)]
-    if None in steps:
-        return None
-    offset = place if type(place) is int else place.const
-    return base, offset, tuple(0 if n == 1 else s for n, s in zip(shape, steps, strict=True))
+    found = node, 0, layouts.get(node) or contiguous_strides(shape)
+    for base, index in viewed(node, axes.index(shape)):
+        place = flatten(index, layouts.get(base) or contiguous_strides(base.type.shape))
+        steps = [coefficient(place, v) for v in axes.vars(shape)]
+        if None not in steps:
+            offset = place if type(place) is int else place.const
+            found = base, offset, tuple(0 if n == 1 else s for n, s in zip(shape, steps, strict=True))
+    return found
 
 
 def is_dot(node: Node) -> bool:
