@@ -78,7 +78,7 @@ def test_nesting_and_state(T):
     assert product(x).dtype is T.bfloat16 and not T.is_autocast_enabled("cpu")
     with pytest.raises(ValueError, match="Expected `device_type` of type `str`"):
         T.autocast(3)
-    with pytest.raises(RuntimeError, match="User specified an unsupported autocast device_type 'x'|Expected one of cpu"):
+    with pytest.raises(RuntimeError, match=r"unsupported autocast device_type 'x'|Expected one of cpu"):
         T.autocast("x")
     with pytest.warns(UserWarning, match="In CPU autocast, but the target dtype is not supported"):
         T.autocast("cpu", dtype=T.float64)
@@ -128,7 +128,7 @@ def test_scaler(T):
     scaler.scale((p * 2).sum()).backward()
     scaler.unscale_(opt)
     assert p.grad.tolist() == [2.0]
-    with pytest.raises(RuntimeError, match="unscale_.. has already been called on this optimizer"):
+    with pytest.raises(RuntimeError, match=r"unscale_.. has already been called on this optimizer"):
         scaler.unscale_(opt)
     with pytest.raises(AssertionError, match="No inf checks were recorded prior to update"):
         o = T.amp.GradScaler("cpu")

@@ -257,34 +257,33 @@ def run(case: Case, torch: Any, load: dict[str, np.ndarray] | None = None) -> di
         layer.load_state_dict({k: torch.from_numpy(v.copy()) for k, v in load.items()})
     if case.eval:
         layer.eval()
+    inputs, kwargs = _arguments(case, torch)
+    outs = list(_tensors(layer(*inputs, **kwargs)))
+    for i, out in enumerate(outs):
+        found[f"out.{i}"] = out.detach().numpy().copy()
+    parts = [(out * _weight(torch, out)).sum() for out in outs if out.requires_grad]
+    if parts:
+        sum(parts).backward()
+    named = [*((str(i), x) for i, x in enumerate(inputs)), *layer.named_parameters()]
+    found.update((f"grad.{name}", x.grad.numpy().copy()) for name, x in named if x.grad is not None)
+    found.update((f"after.{name}", value.numpy().copy()) for name, value in layer.named_buffers())
+    return found
+
+
+def _arguments(case: Case, torch: Any) -> tuple[list, dict]:
     rng = np.random.default_rng(sum(map(ord, case.name)))
     inputs = []
     for shape in case.inputs:
         x = torch.from_numpy(drawn(shape, rng))
         wanted = x.is_floating_point() and shape[0] not in ("target", "simplex", "sign")
         inputs.append(x.requires_grad_() if wanted else x)
-    kwargs = {k: torch.from_numpy(drawn(v, rng)) if isinstance(v, tuple) and isinstance(v[0], str) else v
-              for k, v in case.kwargs.items()}
-    outs = list(_tensors(layer(*inputs, **kwargs)))
-    for i, out in enumerate(outs):
-        found[f"out.{i}"] = out.detach().numpy().copy()
-    loss = None
-    for i, out in enumerate(outs):
-        if out.requires_grad:
-            weight = torch.from_numpy(np.cos(np.arange(out.numel(), dtype=np.float32)).reshape(tuple(out.shape)))
-            part = (out * weight).sum()
-            loss = part if loss is None else loss + part
-    if loss is not None:
-        loss.backward()
-        for i, x in enumerate(inputs):
-            if x.requires_grad and x.grad is not None:
-                found[f"grad.{i}"] = x.grad.numpy().copy()
-        for name, p in layer.named_parameters():
-            if p.grad is not None:
-                found["grad." + name] = p.grad.numpy().copy()
-    for name, value in layer.named_buffers():
-        found["after." + name] = value.numpy().copy()
-    return found
+    return inputs, {k: torch.from_numpy(drawn(v, rng)) if isinstance(v, tuple) and isinstance(v[0], str) else v
+                    for k, v in case.kwargs.items()}
+
+
+def _weight(torch: Any, out: Any) -> Any:
+    """Numbers that make the sum of the outputs a loss with all gradients different."""
+    return torch.from_numpy(np.cos(np.arange(out.numel(), dtype=np.float32)).reshape(tuple(out.shape)))
 
 
 def _tensors(out: Any):

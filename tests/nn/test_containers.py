@@ -118,6 +118,7 @@ def test_parameter_dict(T):
     assert list(q) == ["a", "x"] and list(p) == ["a"]
     p |= q
     assert list(p) == ["a", "x"] and list(p.copy()) == ["a", "x"]
-    assert repr(T.nn.ParameterDict({"a": T.ones(2)})) == """ParameterDict(  (a): Parameter containing: [torch.FloatTensor of size 2])"""
+    text = repr(T.nn.ParameterDict({"a": T.ones(2)}))
+    assert text == "ParameterDict(  (a): Parameter containing: [torch.FloatTensor of size 2])"
     p.clear()
     assert len(p) == 0 and not list(p.parameters())

@@ -10,8 +10,8 @@ import pytest
 import treadle
 
 sys.path.insert(0, str(Path(__file__).parent))
-from layer_cases import CASES, run  # noqa: E402
-from make_stored import STORED  # noqa: E402
+from layer_cases import CASES, run
+from make_stored import STORED
 
 
 @pytest.fixture(scope="module")

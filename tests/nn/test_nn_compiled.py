@@ -11,7 +11,7 @@ import treadle as T
 from treadle import nn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "frontend"))
-from stepping import check  # noqa: E402
+from stepping import check
 
 
 def rand(*shape, seed=0):
@@ -126,7 +126,8 @@ CHANGES = {
     "hook": (lambda: nn.Linear(4, 2), (3, 4),
              lambda m: m.register_forward_hook(lambda mod, args, out: out * 3)),
     "global hook": (lambda: nn.Linear(4, 2), (3, 4), None),
-    "forward replaced": (lambda: nn.Linear(4, 2), (3, 4), lambda m: _replace(m, "forward", lambda x: x * m.weight.sum())),
+    "forward replaced": (lambda: nn.Linear(4, 2), (3, 4),
+                         lambda m: _replace(m, "forward", lambda x: x * m.weight.sum())),
     "reduction": (lambda: Loss(), (3, 4), lambda m: _replace(m.loss, "reduction", "sum")),
     "double": (lambda: Cast(), (3, 4), lambda m: m.double()),
     "buffer written": (lambda: nn.BatchNorm1d(4).eval(), (3, 4), lambda m: m.running_mean.fill_(2)),

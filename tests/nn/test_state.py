@@ -83,7 +83,7 @@ def test_hooks(T):
     m.load_state_dict(state)
     assert seen[-1] == (True, [])
     m.register_load_state_dict_post_hook(lambda mod, keys: keys.missing_keys.append("made up"))
-    with pytest.raises(RuntimeError, match='Missing key.* "made up"'):
+    with pytest.raises(RuntimeError, match=r'Missing key.* "made up"'):
         m.load_state_dict(state)
 
 
@@ -110,9 +110,9 @@ def test_extra_state(T):
     assert dict(state) == {"0._extra_state": {"kept": 7}}
     b.load_state_dict(state)
     assert b[0].kept == 7
-    with pytest.raises(RuntimeError, match='Missing key.*"0._extra_state"'):
+    with pytest.raises(RuntimeError, match=r'Missing key.*"0._extra_state"'):
         b.load_state_dict({})
-    with pytest.raises(RuntimeError, match='Unexpected key.*"0._extra_state"'):
+    with pytest.raises(RuntimeError, match=r'Unexpected key.*"0._extra_state"'):
         T.nn.Sequential(T.nn.ReLU()).load_state_dict(state)
 
 
@@ -130,5 +130,5 @@ def test_overridden_loading(T):
 
 def test_reading_torchs_checkpoint_of_instance_norm(T):
     m = T.nn.InstanceNorm1d(2)
-    with pytest.raises(RuntimeError, match='Unexpected running stats buffer.*"?running_mean"?'):
+    with pytest.raises(RuntimeError, match=r'Unexpected running stats buffer.*"?running_mean"?'):
         m.load_state_dict({"running_mean": T.zeros(2), "running_var": T.ones(2)})

@@ -12,7 +12,7 @@ import treadle as T
 from treadle import nn, optim
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "frontend"))
-from stepping import check  # noqa: E402
+from stepping import check
 
 
 def data(seed):

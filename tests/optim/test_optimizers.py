@@ -19,7 +19,7 @@ from treadle.ir.type import tensor_type
 from treadle.optim import adadelta, adagrad, adam, adamax, asgd, nadam, radam, rmsprop, rprop, sgd
 
 sys.path.insert(0, str(Path(__file__).parent))
-from optim_cases import OPTIMIZERS, STORED, flat, key, optimizer_for, run  # noqa: E402
+from optim_cases import OPTIMIZERS, STORED, flat, key, optimizer_for, run
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_pickle_and_deepcopy():
 ERRORS = [
     (lambda T, p: T.optim.SGD(p, 0.1), TypeError, "params argument given to the optimizer should be an iterable"),
     (lambda T, p: T.optim.SGD([], 0.1), ValueError, "optimizer got an empty parameter list"),
-    (lambda T, p: T.optim.SGD([3], 0.1), TypeError, "optimizer can only optimize Tensors, but one of the params is int"),
+    (lambda T, p: T.optim.SGD([3], 0.1), TypeError, "optimizer can only optimize Tensors, but one of"),
     (lambda T, p: T.optim.SGD([p * 2], 0.1), ValueError, "can't optimize a non-leaf Tensor"),
     (lambda T, p: T.optim.SGD([{"params": {p}}], 0.1), TypeError, "optimizer parameters need to be organized in"),
     (lambda T, p: T.optim.SGD([{"params": [p]}, {"params": [p]}], 0.1), ValueError, "some parameters appear in more"),
@@ -227,8 +227,10 @@ def test_hooks_closure_and_groups(T):
 
 
 def test_subclass_with_its_own_step(T):
+    required = base(T).required
+
     class Mine(T.optim.Optimizer):
-        def __init__(self, params, lr=base(T).required):
+        def __init__(self, params, lr=required):
             super().__init__(params, {"lr": lr})
 
         @T.no_grad()

@@ -12,7 +12,7 @@ import pytest
 import treadle
 
 sys.path.insert(0, str(Path(__file__).parent))
-from optim_cases import SCHEDULERS, STORED, optimizer_for, schedule  # noqa: E402
+from optim_cases import SCHEDULERS, STORED, optimizer_for, schedule
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,8 @@ def test_samplers(T):
 def test_batches_of_all_kinds(T):
     D = T.utils.data
     data = D.TensorDataset(T.arange(10), T.arange(20).reshape(10, 2) / 2)
-    assert [tuple(x.shape for x in b) for b in D.DataLoader(data, 4)] == [((4,), (4, 2)), ((4,), (4, 2)), ((2,), (2, 2))]
+    shapes = [tuple(x.shape for x in b) for b in D.DataLoader(data, 4)]
+    assert shapes == [((4,), (4, 2)), ((4,), (4, 2)), ((2,), (2, 2))]
     assert len(D.DataLoader(data, 4, drop_last=True)) == 2
     assert batches(D.DataLoader(data, sampler=[3, 1], batch_size=2)) == [[3, 1]]
     assert batches(D.DataLoader(data, batch_sampler=[[0], [5, 6]])) == [[0], [5, 6]]

@@ -26,4 +26,4 @@ from .sampler import (
 
 def get_worker_info() -> None:
     """Returns what a worker process knows of itself: None, for there are no workers."""
-    return None
+    return
