@@ -15,7 +15,7 @@ from triton.runtime.jit import JITFunction
 @lru_cache(64)
 def _namespace(text: str) -> dict[str, Any]:
     """What a prelude defines."""
-    return _run(text, {"triton": triton, "tl": tl}, "prelude")
+    return _run(text, {"__name__": "treadle.generated", "triton": triton, "tl": tl}, "prelude")
 
 
 @lru_cache(4096)
