@@ -1,3 +1,3 @@
-"""Utilities beside the layers: data loading and hooks, in torch.utils' names."""
+"""Utilities beside the layers: data loading, checkpoints, trees and hooks, in torch.utils' names."""
 
-from . import data as data, hooks as hooks
+from . import _pytree as _pytree, checkpoint as checkpoint, data as data, hooks as hooks
