@@ -1,6 +1,8 @@
 """treadle: PyTorch's API in a light package whose `compile` fuses whole training steps."""
 
+from importlib import import_module as _import_module
 from math import e as e, inf as inf, nan as nan, pi as pi
+from typing import TYPE_CHECKING
 
 from .frontend.functions.binary import (
     add as add, addcdiv as addcdiv, addcmul as addcmul, arctan2 as arctan2, atan2 as atan2, bitwise_and
@@ -24,7 +26,6 @@ from .frontend.functions.complexes import (
 from .frontend.functions.convert import (
     clone as clone,
 )  # fmt: skip
-from .frontend.compile import compile as compile
 from .frontend.functions.create import (
     arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty, empty_like as
     empty_like, empty_strided as empty_strided, from_dlpack as from_dlpack, from_numpy as from_numpy,
@@ -149,7 +150,27 @@ from .frontend.autocast import (
     set_autocast_cache_enabled as set_autocast_cache_enabled, set_autocast_dtype as set_autocast_dtype,
     set_autocast_enabled as set_autocast_enabled,
 )  # fmt: skip
-from . import amp as amp, autograd as autograd, linalg as linalg, nn as nn, optim as optim, utils as utils
+
+if TYPE_CHECKING:
+    from . import amp as amp, autograd as autograd, linalg as linalg, nn as nn, optim as optim
+    from . import utils as utils
+    from .frontend.compile import compile as compile
 
 newaxis = None
 del _methods
+_LATE = ("amp", "autograd", "linalg", "nn", "optim", "utils")  # loaded when first asked for
+
+
+def __getattr__(name: str):
+    if name == "compile":
+        from .frontend.compile import compile
+
+        globals()["compile"] = compile
+        return compile
+    if name in _LATE:
+        return _import_module("." + name, __name__)
+    raise AttributeError(f"module 'treadle' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE, "compile"})
