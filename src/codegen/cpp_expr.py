@@ -122,11 +122,13 @@ class Names:
             return f"(unsigned long){name_of(e.args[0])} >= (unsigned long){self.size(e.data)}"
         return self._call(e, [name_of(a) for a in e.args])
 
+    def loaded(self, text: str, dtype: DType) -> str:
+        """A stored value as it is in a register."""
+        return f"td_to_float({text})" if dtype.name in _HALF else text
+
     def _access(self, e: Expr, name_of) -> str:
         slot, place = e.data
-        text = f"{self.pointer(slot)}[{self.place(place, name_of)}]"
-        if e.dtype.name in _HALF:
-            text = f"td_to_float({text})"
+        text = self.loaded(f"{self.pointer(slot)}[{self.place(place, name_of)}]", e.dtype)
         return f"{name_of(e.args[0])} ? {text} : {literal(0, e.dtype)}" if e.args else text
 
     def _within(self, e: Expr, name_of) -> str:

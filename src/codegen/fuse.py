@@ -8,6 +8,7 @@ the same point or row. Stages are taken in order and join the group that saves m
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 from math import prod
 
@@ -243,25 +244,46 @@ def _dims(index: list[Ix | int], group: Group, axes: Axes) -> frozenset[int]:
     return frozenset(d for d, v in enumerate(axes.vars(group.shape)) if v in found)
 
 
-def fuse(stages: list[Stage], axes: Axes) -> list[Group]:
-    """The groups, in an order in which each follows what it reads."""
+def fuse(stages: list[Stage], axes: Axes, writes: dict[Node, Node]) -> list[Group]:
+    """The groups, in an order in which each follows what it reads; `writes` tells over which input a value goes."""
     fuser = _Fuser(axes)
     for stage in stages:
         fuser.add(stage)
-    return _ordered(fuser.groups)
+    return _ordered(fuser, writes)
 
 
-def _ordered(groups: list[Group]) -> list[Group]:
+def _late_writes(fuser: _Fuser, writes: dict[Node, Node]) -> list[tuple[Group, Group]]:
+    """(reader of an input's old value, writer of the new one) where the writer can come later."""
+    pairs = []
+    readers: dict[Node, list[Group]] = {}
+    for group in fuser.groups:
+        for node in group.loads:
+            readers.setdefault(node, []).append(group)
+    for value, target in writes.items():
+        writer = fuser.maker.get(value)
+        for reader in readers.get(target, ()) if writer else ():
+            if reader is writer or reader.deps >> writer.number & 1 or writer.deps >> reader.number & 1:
+                continue
+            pairs.append((reader, writer))
+            new = reader.deps | 1 << reader.number
+            for group in fuser.groups:
+                if group is writer or group.deps >> writer.number & 1:
+                    group.deps |= new
+    return pairs
+
+
+def _ordered(fuser: _Fuser, writes: dict[Node, Node]) -> list[Group]:
     """By the place of their last stage, as far as dependences allow."""
-    import heapq
-
+    groups = fuser.groups
+    sources = {g.number: {fuser.maker[n].number for s in g.stages for n in s.sources if n in fuser.maker}
+               - {g.number} for g in groups}
+    for reader, writer in _late_writes(fuser, writes):
+        sources[writer.number].add(reader.number)
     users: dict[int, list[Group]] = {g.number: [] for g in groups}
     waits: dict[int, int] = {}
-    makers = {v: g for g in groups for v in g.makes}
     for g in groups:
-        sources = {makers[n].number for s in g.stages for n in s.sources if n in makers} - {g.number}
-        waits[g.number] = len(sources)
-        for number in sources:
+        waits[g.number] = len(sources[g.number])
+        for number in sources[g.number]:
             users[number].append(g)
     ready = [(g.stages[-1].place, g.number, g) for g in groups if not waits[g.number]]
     heapq.heapify(ready)

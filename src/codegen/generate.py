@@ -39,7 +39,7 @@ def generate(
     products = plan_dots(graph, users, axes, strides)
     realized = realize(graph, users, _operands(products) | _bases(graph))
     stages = make_stages(graph, realized, products, axes, Table())
-    groups = fuse(stages, axes)
+    groups = fuse(stages, axes, {graph.outputs[k]: graph.placeholders[q] for k, q in donated.items()})
     return Assembler(graph, groups, products, strides, axes, donated, TARGETS[target]).program()
 
 

@@ -10,6 +10,7 @@ from ..ir.program import Kernel
 from .cpp import BLOCK, Printer
 from .cpp_forms import FlatForm, InnerForm
 from .cpp_rows import RowsForm
+from .cpp_tiles import TILE, TileForm, tile_count, turned_accesses
 from .loops import Expr, Nest
 
 _FORMS = {"inner": InnerForm, "rows": RowsForm, "flat": FlatForm}
@@ -37,7 +38,11 @@ def extent_of(nest: Nest) -> int:
 
 def print_cpp(nest: Nest, grain: int, alias: dict[int, int]) -> Printed:
     """The C++ kernel of a nest; slots that `alias` maps to others are written over them."""
-    printer: Printer = _FORMS[nest.lanes](nest, alias)
+    form = TileForm if turned_accesses(nest) else _FORMS[nest.lanes]
+    printer: Printer = form(nest, alias)
+    extent = tile_count(nest) if form is TileForm else extent_of(nest)
+    if form is TileForm:
+        grain = -(-grain // TILE)
     _uniform(printer)
     printer.write()
     names = printer.names
@@ -45,10 +50,10 @@ def print_cpp(nest: Nest, grain: int, alias: dict[int, int]) -> Printed:
     body = f"{head}\n" + "\n".join(printer.lines) + "\n}\n"
     symbol = "k" + blake2s(body.encode(), digest_size=8).hexdigest()
     signature = f'extern "C" void {symbol}(void *const *p, const long *n, long begin, long end, long *err) {{\n'
-    special = {"grain": grain, "extent": extent_of(nest)}
+    special = {"grain": grain, "extent": extent}
     sizes = tuple(special[v] if type(v) is str else v for v in names.sizes)
     kernel = Kernel(symbol, signature + body, frozenset(names.verbs))
-    return Printed(kernel, tuple(names.pointers), sizes, extent_of(nest), grain)
+    return Printed(kernel, tuple(names.pointers), sizes, extent, grain)
 
 
 def _uniform(printer: Printer) -> None:

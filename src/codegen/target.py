@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from ..ir.program import DotStep, Kernel, KernelStep
 from .cpp import SUPPORT
+from .cpp_tiles import SUPPORT as TILE_SUPPORT
 from .loops import Nest
 from .prelude import cpp_prelude
 from .printing import Printed, print_cpp
@@ -33,7 +34,7 @@ def _cpp(nest: Nest, alias: dict[int, int]) -> Printed:
 
 @lru_cache(256)
 def _cpp_prelude(verbs: frozenset[tuple[str, str]]) -> str:
-    return cpp_prelude(set(verbs)) + SUPPORT
+    return cpp_prelude(set(verbs)) + SUPPORT + TILE_SUPPORT
 
 
 @lru_cache(256)
