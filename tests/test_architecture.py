@@ -25,7 +25,7 @@ VARIABLES = {"TREADLE_CACHE_DIR", "TREADLE_LOGS", "TREADLE_NUM_THREADS", "TREADL
              "TREADLE_DISABLE"}
 MOST_LINES, MOST_TEST_LINES = 500, 800
 SCALAR_PRIMITIVES, OTHER_PRIMITIVES = 80, 60
-WORDS = {"index", "dot"}  # codegen's own words for an expression and a step
+WORDS = {"index", "dot", "scatter"}  # codegen's own words for an expression, a step and a stage
 HEAVY = {"sympy", "networkx", "torch", "triton", "hypothesis", "pytest", "scipy"}
 
 
