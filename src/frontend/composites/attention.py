@@ -19,6 +19,7 @@ from ...ir.op import Joint
 from ...ir.ops.contract import flip_last
 from ...ir.ops.reduce import spread
 from .blocks import narrow, quiet, wide
+from .twice import derived
 
 GROUP = 1 << 17  # scores computed together: they stay in L2
 
@@ -193,7 +194,20 @@ def _back_numpy(g, q, k, v, out, lse, *more, has_mask, is_causal, dropout_p, sca
     return tuple(narrow(d, half) for d in (dq, dk, dv))
 
 
-attention_backward = composite("attention_backward", _back_body, eager=quiet(_back_numpy), outputs=3)
+def _again_body(g, q, k, v, *more, **attrs):
+    return _back_body(g, q, k, v, *_body(q, k, v, *more, **attrs), *more, **attrs)
+
+
+attention_again = composite("attention_again", _again_body, outputs=3)
+
+
+def _twice(gs, _y, g, q, k, v, _out, _lse, mask=None, seed=None, **attrs):
+    more = tuple(m for m in (mask, seed) if m is not None)
+    found = derived(attention_again, gs, (g, q, k, v, *more), attrs)
+    return (*found[:4], None, None, None, None)
+
+
+attention_backward = composite("attention_backward", _back_body, eager=quiet(_back_numpy), vjp=Joint(_twice), outputs=3)
 
 
 def _pull(g, y, q, k, v, mask=None, seed=None, **attrs):

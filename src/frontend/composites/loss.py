@@ -8,11 +8,13 @@ import numpy as np
 
 from ...ir import ops
 from ...ir.composite import composite
+from ...ir.op import Joint
 from ...ir.ops.gather import check_range
 from .blocks import narrow, quiet, row_blocks, wide
 from .reduce import logsumexp
 from .reduce import mean as mean_op
 from .rows import logsumexp_rows
+from .twice import derived
 
 TARGET = "Target {value} is out of bounds."
 
@@ -147,8 +149,21 @@ def _soft_part(p, soft, w, classes):
     return inner
 
 
+def _cross_entropy_again_body(g, x, target, w=None, **attrs):
+    more = () if w is None else (w,)
+    return _cross_entropy_back_body(g, x, target, logsumexp(x, dims=(1,)), *more, **attrs)
+
+
+cross_entropy_again = composite("cross_entropy_again", _cross_entropy_again_body)
+
+
+def _cross_entropy_twice(gg, _y, g, x, target, _lse, w=None, **attrs):
+    found = derived(cross_entropy_again, gg, (g, x, target) if w is None else (g, x, target, w), attrs)
+    return (*found[:2], None, None, None)
+
+
 cross_entropy_backward = composite("cross_entropy_backward", _cross_entropy_back_body,
-                                   eager=quiet(_cross_entropy_back_numpy))
+                                   eager=quiet(_cross_entropy_back_numpy), vjp=Joint(_cross_entropy_twice))
 
 
 def _cross_entropy_pull(g, y, x, target, w=None, **attrs):

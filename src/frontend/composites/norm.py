@@ -15,6 +15,7 @@ from ...ir.op import Joint
 from ...ir.ops.reduce import count, spread
 from .blocks import narrow, quiet, row_blocks, wide
 from .reduce import mean as mean_op
+from .twice import derived
 
 
 def _trailing(x, width):
@@ -67,7 +68,7 @@ def _layer_norm_numpy(x, w=None, b=None, *, width, eps):
                  ((out, x.shape), (mean, lead), (rstd, lead)))
 
 
-def _layer_norm_back_body(g, x, mean, rstd, w=None, *, width):
+def _layer_norm_back_body(g, x, mean, rstd, w=None, *, width, eps):
     dims, shape = _trailing(x, width), x.type.shape
     lead = tuple(range(x.type.ndim - width))
     scale = spread(rstd, shape, dims)
@@ -78,7 +79,7 @@ def _layer_norm_back_body(g, x, mean, rstd, w=None, *, width):
     return dx, ops.reduce_sum(g * hat, dims=lead), ops.reduce_sum(g, dims=lead)
 
 
-def _layer_norm_back_numpy(g, x, mean, rstd, w=None, *, width):
+def _layer_norm_back_numpy(g, x, mean, rstd, w=None, *, width, eps):
     rows, grads = _rows(x, width), _rows(g, width)
     n = rows.shape[1]
     mean, rstd = wide(mean).reshape(-1, 1), wide(rstd).reshape(-1, 1)
@@ -100,13 +101,27 @@ def _layer_norm_back_numpy(g, x, mean, rstd, w=None, *, width):
     return tuple(narrow(v, x.dtype).reshape(shape) for v, shape in ((dx, x.shape), (dw, tail), (db, tail)))
 
 
+def _layer_norm_again_body(g, x, w=None, *, width, eps):
+    _, mean, rstd = _layer_norm_body(x, width=width, eps=eps)
+    return _layer_norm_back_body(g, x, mean, rstd, *(() if w is None else (w,)), width=width, eps=eps)
+
+
+layer_norm_again = composite("layer_norm_again", _layer_norm_again_body, outputs=3)
+
+
+def _layer_norm_twice(gs, _y, g, x, _mean, _rstd, w=None, *, width, eps):
+    xs = (g, x) if w is None else (g, x, w)
+    found = derived(layer_norm_again, gs, xs, {"width": width, "eps": eps})
+    return (*found[:2], None, None, *found[2:])
+
+
 layer_norm_backward = composite("layer_norm_backward", _layer_norm_back_body,
-                                eager=quiet(_layer_norm_back_numpy), outputs=3)
+                                eager=quiet(_layer_norm_back_numpy), vjp=Joint(_layer_norm_twice), outputs=3)
 
 
 def _layer_norm_pull(g, y, x, w=None, _b=None, *, width, eps):
     more = () if w is None else (w,)
-    return layer_norm_backward(g[0], x, y[1], y[2], *more, width=width)
+    return layer_norm_backward(g[0], x, y[1], y[2], *more, width=width, eps=eps)
 
 
 layer_norm = composite("layer_norm", _layer_norm_body, eager=quiet(_layer_norm_numpy),
@@ -199,8 +214,21 @@ def _batch_norm_back_numpy(g, x, mean, var, w=None, *, eps):
     return narrow(out, x.dtype).reshape(x.shape), narrow(dw, x.dtype), narrow(db, x.dtype)
 
 
+def _batch_norm_again_body(g, x, w=None, *, eps):
+    _, mean, var = _batch_norm_body(x, eps=eps)
+    return _batch_norm_back_body(g, x, mean, var, *(() if w is None else (w,)), eps=eps)
+
+
+batch_norm_again = composite("batch_norm_again", _batch_norm_again_body, outputs=3)
+
+
+def _batch_norm_twice(gs, _y, g, x, _mean, _var, w=None, *, eps):
+    found = derived(batch_norm_again, gs, (g, x) if w is None else (g, x, w), {"eps": eps})
+    return (*found[:2], None, None, *found[2:])
+
+
 batch_norm_backward = composite("batch_norm_backward", _batch_norm_back_body,
-                                eager=quiet(_batch_norm_back_numpy), outputs=3)
+                                eager=quiet(_batch_norm_back_numpy), vjp=Joint(_batch_norm_twice), outputs=3)
 
 
 def _batch_norm_pull(g, y, x, w=None, _b=None, *, eps):

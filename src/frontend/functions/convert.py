@@ -92,10 +92,6 @@ LEGACY = {"torch." + dtype_name(d) + "Tensor": d for d in dt.ALL}
 
 def type(input, dtype=None, non_blocking=False, **kwargs):  # noqa: A001
     """Returns PyTorch's name of the tensor's type, or the tensor as another type (dtype, name, class).
-
-    >>> import treadle
-    >>> treadle.ones(1).type()
-    'torch.FloatTensor'
     """
     if dtype is None:
         return "torch." + dtype_name(input.type.dtype) + "Tensor"

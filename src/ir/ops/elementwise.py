@@ -323,7 +323,8 @@ sinh = unary("sinh", _quiet(np.sinh), lambda g, _y, x: g * conj_of(cosh(x)))
 cosh = unary("cosh", _quiet(np.cosh), lambda g, _y, x: g * conj_of(sinh(x)))
 tanh = unary("tanh", _quiet(np.tanh), lambda g, y, _x: g * conj_of(1 - y * y))
 asinh = unary("asinh", _quiet(np.arcsinh), lambda g, _y, x: g * conj_of(1 / sqrt(x * x + 1)))
-acosh = unary("acosh", _quiet(np.arccosh), lambda g, _y, x: g * conj_of(1 / sqrt(x * x - 1)), domain=(1, inf))
+acosh = unary("acosh", _quiet(np.arccosh), lambda g, _y, x: g * conj_of(1 / (sqrt(x - 1) * sqrt(x + 1))),
+              domain=(1, inf))
 atanh = unary("atanh", _quiet(np.arctanh), lambda g, _y, x: g / conj_of(1 - x * x), domain=(-1, 1))
 
 

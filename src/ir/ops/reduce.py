@@ -9,8 +9,8 @@ import numpy as np
 from .. import dtype as dt
 from ..errors import UnsupportedDTypeError
 from ..op import Kind, Reduction, make_op
-from .elementwise import bit_and, convert, eq, where, wide
-from .movement import expand, reshape
+from .elementwise import conj_of, convert, eq, wide
+from .movement import expand, flip, inverse, permute, reshape
 
 
 def kept(shape, dims):
@@ -56,15 +56,21 @@ def _keep_dtype(fn):
     return lambda x, axis: fn(x, axis=axis, dtype=x.dtype)
 
 
-def _prod_vjp(g, y, x, *, dims):
-    zeros = convert(eq(x, 0), dtype=x.dtype)
-    count = reduce_sum(zeros, dims=dims)
-    safe = where(eq(x, 0), 1.0, x)
-    others = reduce_prod(safe, dims=dims)
-    plain = spread(g * y, x.shape, dims) / safe
-    single = spread(g * others, x.shape, dims)
-    many = spread(count, x.shape, dims)
-    return where(eq(many, 0), plain, where(bit_and(eq(x, 0), eq(many, 1)), single, 0.0))
+def _prod_vjp(g, _y, x, *, dims):
+    """Each element gets the product of the others: of those before it times of those after it."""
+    from .scan import behind, cumprod
+
+    if not dims:
+        return g
+    rest = tuple(d for d in range(x.ndim) if d not in dims)
+    order = (*rest, *dims)
+    line = permute(conj_of(x), dims=order)
+    flat = reshape(line, shape=(*(x.shape[d] for d in rest), prod(x.shape[d] for d in dims)))
+    last = flat.ndim - 1
+    before = behind(cumprod(flat, dim=last), last, 1)
+    after = flip(behind(cumprod(flip(flat, dims=(last,)), dim=last), last, 1), dims=(last,))
+    others = permute(reshape(before * after, shape=line.type.shape), dims=inverse(order))
+    return spread(g, x.shape, dims) * others
 
 
 def _extreme_vjp(g, y, x, *, dims):

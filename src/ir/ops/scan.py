@@ -9,8 +9,8 @@ import numpy as np
 from .. import dtype as dt
 from ..errors import ShapeError, UnsupportedDTypeError
 from ..op import Kind, make_op
-from .elementwise import bit_and, conj_of, convert, eq, exp, full_as, ln, where
-from .movement import flip
+from .elementwise import conj_of, eq, exp, full_as, where
+from .movement import flip, pad, slice_
 
 
 def _same(name, kinds):
@@ -45,15 +45,40 @@ def from_end(g, dim):
     return flip(cumsum(flip(g, dims=(dim,)), dim=dim), dims=(dim,))
 
 
+def ahead(x, dim, steps, fill):
+    """x's elements `steps` places further along the dim, `fill` past its end."""
+    n, d = x.type.shape, dim
+    if steps >= n[d]:
+        return full_as(x, fill)
+    part = slice_(x, starts=tuple(steps if k == d else 0 for k in range(len(n))), stops=n, steps=(1,) * len(n))
+    return pad(part, before=(0,) * len(n), after=tuple(steps if k == d else 0 for k in range(len(n))), value=fill)
+
+
+def behind(x, dim, fill):
+    """x's elements one place back along the dim, `fill` before its start."""
+    n, d = x.type.shape, dim
+    if n[d] == 0:
+        return x
+    part = slice_(x, starts=(0,) * len(n), stops=tuple(m - (k == d) for k, m in enumerate(n)), steps=(1,) * len(n))
+    return pad(part, before=tuple(int(k == d) for k in range(len(n))), after=(0,) * len(n), value=fill)
+
+
+def recurrence_from_end(a, b, dim):
+    """h with h_k = b_k + a_k h_(k+1), 0 past the end: log(n) rounds of products, without a division."""
+    step = 1
+    while step < a.type.shape[dim]:
+        b = b + a * ahead(b, dim, step, 0)
+        a = a * ahead(a, dim, step, 0)
+        step *= 2
+    return b
+
+
 def _cumprod_vjp(g, y, x, *, dim):
-    """Plain where no zero came before; at the first zero the product without it; 0 after it."""
-    zero = eq(x, 0)
-    seen = cumsum(convert(zero, dtype=dt.int64), dim=dim)
-    first = bit_and(zero, eq(seen, 1))
-    without = cumprod(where(first, full_as(x, 1), x), dim=dim)
-    plain = from_end(g * conj_of(y), dim) / conj_of(where(zero, full_as(x, 1), x))
-    at_first = from_end(where(eq(seen, 0), full_as(g, 0), g * conj_of(without)), dim)
-    return where(eq(seen, 0), plain, where(first, at_first, full_as(x, 0)))
+    """The product before k times the sum over i >= k of g_i times the products from k + 1 to i."""
+    if x.ndim == 0:
+        return g
+    y, x = conj_of(y), conj_of(x)
+    return behind(y, dim, 1) * recurrence_from_end(ahead(x, dim, 1, 0), g, dim)
 
 
 def _keep_dtype(fn):
@@ -70,14 +95,11 @@ def _logcumsumexp(x, dim):
 
 
 def _logcumsumexp_vjp(g, y, x, *, dim):
-    """exp(x_k) * sum of g_i exp(-y_i) from k on, positive and negative parts apart, by logarithms."""
-    plus, minus = where(g > 0, ln(where(g > 0, g, 1.0)), -inf), where(g < 0, ln(where(g < 0, -g, 1.0)), -inf)
-
-    def part(logs):
-        turned = flip(logcumsumexp(flip(logs - y, dims=(dim,)), dim=dim), dims=(dim,))
-        return exp(turned + x)
-
-    return part(plus) - part(minus)
+    """exp(x_k - y_k) times the sum over i >= k of g_i exp(y_k - y_i); no exponent is positive."""
+    if x.ndim == 0:
+        return g
+    ratio = exp(where(eq(y, -inf), full_as(y, 0), y - ahead(y, dim, 1, 0)))
+    return exp(where(eq(x, -inf), x, x - y)) * recurrence_from_end(ratio, g, dim)
 
 
 logcumsumexp = _scan("logcumsumexp", _logcumsumexp, _logcumsumexp_vjp, kinds="f")
