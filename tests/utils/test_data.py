@@ -144,3 +144,55 @@ def test_errors(T, row):
     act, kind, words = ERRORS[row]
     with pytest.raises(kind, match=words):
         act(T.utils.data)
+
+
+# workers ---------------------------------------------------------------------------------------------
+class Squares:
+    def __len__(self):
+        return 11
+
+    def __getitem__(self, index):
+        if index == 100:
+            raise KeyError("no such square")
+        return index * index
+
+
+def test_workers_keep_the_order(T):
+    D = T.utils.data
+    T.manual_seed(5)
+    plain = batches(D.DataLoader(Squares(), 2, shuffle=True))
+    T.manual_seed(5)
+    loader = D.DataLoader(Squares(), 2, shuffle=True, num_workers=2)
+    assert batches(loader) == plain and len(loader) == 6
+    kept = D.DataLoader(Squares(), 3, num_workers=2, persistent_workers=True, prefetch_factor=1)
+    assert batches(kept) == batches(kept) == [[0, 1, 4], [9, 16, 25], [36, 49, 64], [81, 100]]
+
+
+def test_workers_of_iterable_data_sets(T):
+    D = T.utils.data
+
+    class Share(D.IterableDataset):
+        def __iter__(self):
+            info = D.get_worker_info()
+            return iter(range(info.id, 9, info.num_workers))
+
+    assert D.get_worker_info() is None
+    assert batches(D.DataLoader(Share(), 2, num_workers=2)) == [[0, 2], [1, 3], [4, 6], [5, 7], [8]]
+
+
+def test_worker_seed_and_init(T):
+    D = T.utils.data
+    T.manual_seed(3)
+    seen = [b.tolist() for b in D.DataLoader(
+        [0, 1], 1, num_workers=2, worker_init_fn=lambda i: None,
+        collate_fn=lambda batch: T.tensor([D.get_worker_info().seed % 1000, int(T.randint(1000, (1,)))]))]
+    T.manual_seed(3)
+    base = int(T.empty((), dtype=T.int64).random_().item())
+    draws = [int(T.randint(1000, (1,), generator=T.Generator().manual_seed(base + i))) for i in range(2)]
+    assert seen == [[(base + i) % 1000, draws[i]] for i in range(2)]
+
+
+def test_worker_errors_come_back(T):
+    D = T.utils.data
+    with pytest.raises(KeyError, match="Caught KeyError in DataLoader worker process 0"):
+        list(D.DataLoader(Squares(), sampler=[1, 100], batch_size=2, num_workers=1))

@@ -72,5 +72,5 @@ def test_trees(T):
     assert P.tree_map_only(int, lambda v: -v, [1, "s", [2]]) == [-1, "s", [-2]]
     assert P.tree_map(lambda a, b: a + b, [1, 2], [3, 4]) == [4, 6]
     assert P.tree_any(lambda v: v == 6, tree) and not P.tree_all(lambda v: v == 6, tree)
-    with pytest.raises(ValueError, match="leaves. has length 1"):
+    with pytest.raises(ValueError, match=r"leaves. has length 1"):
         P.tree_unflatten([1], spec)

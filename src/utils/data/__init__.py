@@ -22,8 +22,4 @@ from .sampler import (
     SubsetRandomSampler as SubsetRandomSampler,
     WeightedRandomSampler as WeightedRandomSampler,
 )
-
-
-def get_worker_info() -> None:
-    """Returns what a worker process knows of itself: None, for there are no workers."""
-    return
+from .workers import get_worker_info as get_worker_info

@@ -1,15 +1,17 @@
-"""DataLoader: batches of a data set, in one process."""
+"""DataLoader: batches of a data set, made here or by worker processes."""
 
 from __future__ import annotations
 
+import multiprocessing
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ...frontend.functions.create import from_numpy
 from .collate import default_collate, default_convert
-from .dataset import Dataset, IterableDataset, Subset, TensorDataset
+from .dataset import Dataset, IterableDataset
+from .fetch import Source, fetcher
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
+from .workers import WorkerPass
 
 FROZEN = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -25,7 +27,7 @@ class _Forever:
 class DataLoader:
     """Iterates over a data set in batches, in PyTorch's random order for the same seed.
 
-    Worker processes are not offered yet: num_workers above 0 raises NotImplementedError at iteration.
+    With num_workers above 0 that many processes make the batches, which come in the same order.
 
     >>> import treadle
     >>> loader = DataLoader(TensorDataset(treadle.arange(5)), batch_size=2)
@@ -46,7 +48,8 @@ class DataLoader:
         self.dataset, self.num_workers = dataset, num_workers
         self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
         self.pin_memory, self.pin_memory_device, self.timeout = pin_memory, pin_memory_device, timeout
-        self.worker_init_fn, self.multiprocessing_context = worker_init_fn, multiprocessing_context
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = _context(multiprocessing_context)
         self.in_order = in_order
         self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable:
@@ -71,6 +74,7 @@ class DataLoader:
             collate_fn = default_convert if batch_sampler is None else default_collate
         self.collate_fn, self.persistent_workers = collate_fn, persistent_workers
         self._reported_length: int | None = None
+        self._pass: _Pass | None = None  # kept with its workers where they are persistent
         self._initialized = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -87,10 +91,12 @@ class DataLoader:
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def __iter__(self) -> Iterator:
-        if self.num_workers > 0:
-            raise NotImplementedError(f"DataLoader with num_workers={self.num_workers}: worker processes are not "
-                                      "offered yet; use num_workers=0")
-        return _Pass(self)
+        if not self.persistent_workers:
+            return _Pass(self)
+        if self._pass is None:
+            self._pass = _Pass(self)
+            return self._pass
+        return self._pass.again()
 
     def __len__(self) -> int:
         if not self._iterable:
@@ -105,14 +111,21 @@ class _Pass:
     """One pass over the data set."""
 
     def __init__(self, loader: DataLoader) -> None:
-        if loader.timeout != 0:
+        if loader.timeout != 0 and loader.num_workers == 0:
             raise AssertionError("timeout needs worker processes: expected timeout == 0")
         self._loader = loader
+        self._source = Source(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
         self._indices = iter(loader._index_sampler)
-        self._base_seed = draw_seed(loader.generator)  # drawn by PyTorch too, for its workers
-        fetch = _from_iterable if loader._iterable else _from_map
-        self._samples = fetch(loader, self._indices)
+        seed = draw_seed(loader.generator)  # drawn by PyTorch too when there are no workers
+        self._workers = (WorkerPass(loader, self._source, self._indices, seed) if loader.num_workers else None)
+        self._fetch = None if loader.num_workers else fetcher(self._source)
         self._yielded = 0
+
+    def again(self) -> _Pass:
+        """Starts another pass with the same workers."""
+        self._indices, self._yielded = iter(self._loader._index_sampler), 0
+        self._workers.again(self._indices)
+        return self
 
     def __iter__(self) -> _Pass:
         return self
@@ -121,60 +134,13 @@ class _Pass:
         return len(self._loader._index_sampler)  # type: ignore[arg-type]
 
     def __next__(self) -> Any:
-        data = next(self._samples)
+        data = next(self._workers) if self._workers is not None else self._fetch(next(self._indices))
         self._yielded += 1
         reported = self._loader._reported_length
-        if self._loader._iterable and reported is not None and self._yielded > reported:
+        if self._source.iterable and reported is not None and self._yielded > reported:
             warnings.warn(f"Length of IterableDataset {self._loader.dataset} was reported to be {reported}(when "
                           f"accessing len(dataloader)), but {self._yielded} samples have been fetched. ", stacklevel=2)
         return data
-
-
-def _from_map(loader: DataLoader, indices: Iterator) -> Iterator:
-    dataset, collate = loader.dataset, loader.collate_fn
-    for index in indices:
-        if not loader._auto_collation:
-            yield collate(dataset[index])
-            continue
-        rows = _tensor_rows(dataset, index) if collate is default_collate else None
-        if rows is not None:
-            yield rows
-            continue
-        together = getattr(dataset, "__getitems__", None)
-        yield collate(together(index) if together else [dataset[i] for i in index])
-
-
-def _tensor_rows(dataset: Any, indices: Any) -> list | None:
-    """The batch of a TensorDataset (or a Subset of one) by one indexing, equal to its rows stacked."""
-    import numpy as np
-
-    while type(dataset) is Subset:
-        dataset, indices = dataset.dataset, [dataset.indices[i] for i in indices]
-    if type(dataset) is not TensorDataset or any(t.requires_grad for t in dataset.tensors):
-        return None
-    places = np.asarray(indices)
-    if places.dtype.kind not in "iu" or not places.size:
-        return None
-    index = from_numpy(places.astype(np.int64))
-    return [t[index] for t in dataset.tensors]
-
-
-def _from_iterable(loader: DataLoader, indices: Iterator) -> Iterator:
-    samples = iter(loader.dataset)
-    for index in indices:
-        if not loader._auto_collation:
-            try:
-                sample = next(samples)
-            except StopIteration:
-                return
-            yield loader.collate_fn(sample)
-            continue
-        batch = [sample for _, sample in zip(index, samples, strict=False)]
-        if not batch or (loader.drop_last and len(batch) < len(index)):
-            return
-        yield loader.collate_fn(batch)
-        if len(batch) < len(index):
-            return
 
 
 def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, context) -> None:
@@ -192,6 +158,17 @@ def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, co
     if context is not None and num_workers == 0:
         raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but "
                          f"got num_workers={num_workers}")
+
+
+def _context(given: Any) -> Any:
+    """A multiprocessing context from its name or itself."""
+    if not isinstance(given, str):
+        return given
+    methods = multiprocessing.get_all_start_methods()
+    if given not in methods:
+        raise ValueError(f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
+                         f"multiprocessing_context={given!r}")
+    return multiprocessing.get_context(given)
 
 
 def _check_iterable(shuffle, sampler, batch_sampler) -> None:
