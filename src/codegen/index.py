@@ -162,12 +162,26 @@ def held(x: Ix | int, size: int) -> Ix | int:
 
 def release(x: Ix | int) -> Ix | int:
     """x with what was held as plain sums again: all use of the knowledge has been made."""
-    if type(x) is int or not any(type(a) is Held for a in x.terms):
+    if type(x) is int or not any(map(_holds, x.terms)):
         return x
     total: Ix | int = x.const
     for atom, k in x.terms.items():
-        total = total + (release(atom.of) if type(atom) is Held else index_of(atom)) * k
+        total = total + _released(atom) * k
     return total
+
+
+def _holds(atom: Atom) -> bool:
+    return type(atom) is Held or type(atom) in (Div, Mod) and any(map(_holds, atom.of.terms))
+
+
+def _released(atom: Atom) -> Ix | int:
+    """The index that is this atom alone, nothing held at any depth."""
+    if type(atom) is Held:
+        return release(atom.of)
+    if type(atom) in (Div, Mod) and _holds(atom):
+        of = release(atom.of)
+        return of // atom.by if type(atom) is Div else of % atom.by
+    return index_of(atom)
 
 
 def make(terms: dict[Atom, int], const: int) -> Ix | int:

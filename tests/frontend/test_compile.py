@@ -417,3 +417,22 @@ def test_generators_from_outside_and_returned_ones_run_each_time():
     fn = T.compile(lambda x: (x * i for i in range(2)))
     for k in range(3):
         assert len(list(fn(rand(3, seed=k)))) == 2
+
+
+def test_split_heads_under_autocast_go_back_compiled():
+    """The gradient of a chunked projection is a cat of reshaped pieces, each read at its own place."""
+    def build(compile):
+        qkv = nn.Linear(8, 24)
+
+        def step(x):
+            qkv.zero_grad()
+            with T.autocast("cpu", dtype=T.bfloat16):
+                q, k, v = (t.view(2, 4, 2, 4).transpose(1, 2) for t in qkv(x).chunk(3, -1))
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+                loss = y.transpose(1, 2).reshape(2, 4, 8).float().sum()
+            loss.backward()
+            return loss
+
+        return compile(step), lambda: qkv.weight.grad
+
+    check(build, repeat(lambda k: (rand(2, 4, 8, seed=k),), 5), graphs=1, lazy=0, rtol=4e-2)
