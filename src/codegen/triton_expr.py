@@ -242,7 +242,9 @@ def _direct(verb: str, d: DType, args: tuple[str, ...]) -> str:
         case "abs":
             return x if d.kind in "bu" else f"tl.abs({x})"
         case "floor" | "ceil" | "trunc" | "round":
-            return x if not is_float else f"tl.{verb}({x})" if verb in ("floor", "ceil") else ""
+            if not is_float:
+                return x
+            return f"tl.{verb}({x})" if d is float64 and verb in ("floor", "ceil") else ""
         case "fma":
             return f"tl.fma({', '.join(args)})" if is_float else f"{x} * {args[1]} + {args[2]}"
         case "div":

@@ -37,6 +37,8 @@ class Form(Scopes):
         self.running: dict[tuple[Fold, int], list[str]] = {}  # accumulators over the rows of a chunk, by segment
         self.parts: dict[Fold, list[list[str]]] = {}  # a fold's states by segment, reduced
         self.combines: dict[str, str] = {}  # text -> name
+        self.digits_of: dict[int, dict[Var, str]] = {}  # segment -> names of its variables, which segments share
+        self.values_of: dict[int, dict[Expr, str]] = {}  # segment -> names of values, kept from pass to pass
         self.has_checks = False
 
     # text ---------------------------------------------------------------------------------------
@@ -254,6 +256,7 @@ class Form(Scopes):
             self.digits(self.nest.rows, "x")
 
     def passes(self) -> None:
+        self.values_of = {number: {} for number in range(len(self.nest.passes[0].walks))}
         for step in self.nest.passes:
             self.step(step)
 
@@ -307,17 +310,21 @@ class Form(Scopes):
 
     def digits_of_segment(self, number: int) -> None:
         """Names the segment's variables; those of later passes are the same ones."""
-        for step in self.nest.passes[:1]:
-            self.digits(step.walks[number].inner, f"r{number}")
+        inner = self.nest.passes[0].walks[number].inner
+        self.digits(inner, f"r{number}")
+        self.digits_of[number] = {v: self.names.vars[v] for v in inner}
 
     @contextmanager
     def segment(self, number: int, walk: Walk) -> Iterator[None]:
-        """The range and the mask of a segment."""
+        """The names that hold in a segment: its range, its mask, its variables, its values."""
         before = dict(self.masks)
         self.axis["r"] = f"r{number}"
+        self.names.vars |= self.digits_of.get(number, {})
         if self.is_2d and walk.size % self.tiles.r_blocks[number]:
             self.masks["r"] = f"r{number}m"
+        self.scopes.append({} if self.is_looped(number, walk) else self.values_of.setdefault(number, {}))
         yield
+        self.scopes.pop()
         self.masks = before
 
     def points(self, number: int, walk: Walk) -> None:
@@ -450,7 +457,9 @@ class ScatterForm(Form):
         with self.block(f"for step in range(0, {self.names.size(walk.size)}):"):
             self.put(f"r{number} = step + pid * 0")  # the interpreter's loops count in plain integers
             self.digits_of_segment(number)
-            self.body(number, walk)
+            self.values_of[number] = {}
+            with self.segment(number, walk):
+                self.body(number, walk)
 
     def store(self, s: Store) -> None:
         if not s.mode:
