@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 from .recorder import PACKAGE
 from .tensor import Tensor
 from .watch import Hooks, Watch, compile_guards
@@ -27,10 +29,15 @@ class Watched:
                                      is_managed=_is_managed, known_calls=frozenset()))
 
     def __enter__(self):
+        # a collection may run anybody's callbacks and finalizers in the middle of the user's code
+        self.collects = gc.isenabled()
+        gc.disable()
         self.watch.__enter__()
         return self
 
     def __exit__(self, *exc):
+        if self.collects:
+            gc.enable()
         return self.watch.__exit__(*exc)
 
     @property
