@@ -30,6 +30,7 @@ class DataLoader:
     With num_workers above 0 that many processes make the batches, which come in the same order.
 
     >>> import treadle
+    >>> from treadle.utils.data import TensorDataset
     >>> loader = DataLoader(TensorDataset(treadle.arange(5)), batch_size=2)
     >>> [batch.tolist() for batch, in loader]
     [[0, 1], [2, 3], [4]]
