@@ -93,7 +93,7 @@ def _index_put_infer(x, value, *index):
 def _index_add(x, value, *index):
     for d, i in enumerate(index):
         check_range(i, x.shape[d], d)
-    out = np.array(x)
+    out = np.array(x, order="C")  # _add_rows writes through a reshape
     if out.dtype.itemsize == 2 and out.dtype.kind not in "iu":
         total = out.astype(np.float32)
         np.add.at(total, index, value.astype(np.float32))
