@@ -11,7 +11,7 @@ from typing import Any
 
 from .capture import Captured, capture
 from .errors import Refused
-from .engine import Report, make_executable
+from .engine import Report, check_backend, make_executable
 from .fastcall import MISS, fast_call
 from .interpreter import current
 from .recorder import Recorder
@@ -58,12 +58,12 @@ class State:
 class Compiled:
     """A function whose calls are recorded once and then replayed, or run lazily."""
 
-    def __init__(self, fn: Callable, fullgraph: bool = False, name: str | None = None):
-        self.fn, self.fullgraph = fn, fullgraph
+    def __init__(self, fn: Callable, fullgraph: bool = False, name: str | None = None, backend: str = "auto"):
+        self.fn, self.fullgraph, self.backend = fn, fullgraph, backend
         self.states: OrderedDict[Any, State] = OrderedDict()
         self.lock = threading.RLock()
         self.events: list[str] = []
-        self.stretches = Stretches()
+        self.stretches = Stretches(backend)
         self._fast: Callable | None = None  # the shortest way through the entry that served last
         functools.update_wrapper(self, fn, updated=())
 
@@ -152,12 +152,12 @@ class Compiled:
     def _add(self, state: State, guards, captured: Captured) -> None:
         report = Report(captured.graph)
         layouts = [s.strides for s in captured.sources]
-        executable = make_executable(captured.graph, layouts, captured.writes, report)
+        executable = make_executable(captured.graph, layouts, captured.writes, report, self.backend)
         joint = captured.joint
         if joint is not None:
             back = Report(joint.backward)
             plain = [None] * len(joint.backward.placeholders)
-            joint.executable = make_executable(joint.backward, plain, (), back)
+            joint.executable = make_executable(joint.backward, plain, (), back, self.backend)
             report.backward = back
         state.entries.insert(0, Entry(guards, Replay(captured, executable), report))
         del state.entries[8:]
@@ -209,15 +209,14 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="auto", mode=N
     if isinstance(model, Module):
         from .compiled_module import compile_module
 
-        return compile_module(model, fullgraph)
+        return compile_module(model, fullgraph, backend)
     if isinstance(model, Compiled):
         return model
-    return Compiled(model, fullgraph)
+    return Compiled(model, fullgraph, backend=backend)
 
 
 def _check_options(backend, mode, options) -> None:
-    if backend not in ("auto", "inductor", "cpp", "interpreter"):
-        raise RuntimeError(f"Invalid backend: {backend!r}. Expected 'auto', 'cpp' or 'interpreter'")
+    check_backend(backend)
     if mode not in (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"):
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: default, reduce-overhead, "
                            "max-autotune")

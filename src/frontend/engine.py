@@ -96,12 +96,25 @@ def separate_outputs(graph: Graph) -> Graph:
     return Graph(nodes, outputs, graph.name)
 
 
-def make_executable(graph: Graph, layouts: Sequence, writes: Sequence[tuple[int, int]], report: Report):
+def check_backend(backend: str) -> None:
+    """Refuses a backend that there is not, or not on this machine."""
+    if backend not in BACKENDS:
+        raise RuntimeError(f"Invalid backend: {backend!r}. Expected one of {', '.join(map(repr, BACKENDS))}")
+    if backend == "triton":
+        from ..runtime.gpu.devices import find_driver
+
+        find_driver()
+
+
+def make_executable(graph: Graph, layouts: Sequence, writes: Sequence[tuple[int, int]], report: Report,
+                    backend: str = "auto"):
     """The graph as something to call with input addresses; never fails for a reason of ours."""
     from ..runtime.errors import BrokenCompilerError, NoCompilerError
 
+    if backend == "interpreter":
+        return Interpreted(graph, layouts, writes)
     try:
-        return _compile(graph, layouts, writes, report)
+        return _compile(graph, layouts, writes, report, "triton" if backend == "triton" else "cpp")
     except (BrokenCompilerError, NoCompilerError) as error:
         report.fallback = str(error)
         _warn_once(f"compiled functions run in NumPy: {error}")
@@ -115,6 +128,7 @@ def make_executable(graph: Graph, layouts: Sequence, writes: Sequence[tuple[int,
     return Interpreted(graph, layouts, writes)
 
 
+BACKENDS = ("auto", "inductor", "cpp", "triton", "interpreter")  # auto and inductor: C++ loops
 strict = [False]  # under test a failed compile is an error
 _warned: set[str] = set()
 
@@ -131,17 +145,27 @@ def _warn_once(text: str) -> None:
         warnings.warn_explicit(text, RuntimeWarning, line.file, line.number)
 
 
-def _compile(graph: Graph, layouts, writes, report: Report):
+def _launcher(program, target: str, types: list[TensorType], layouts: Sequence):
+    if target == "triton":
+        from ..runtime.gpu.devices import find_driver
+        from ..runtime.gpu.launch import Launcher as GpuLauncher
+
+        return GpuLauncher(program, find_driver(), types, layouts)
     from ..runtime.launch import Launcher
+
+    return Launcher(program)
+
+
+def _compile(graph: Graph, layouts, writes, report: Report, target: str):
     from .planning import plan
 
-    planned = plan(graph, layouts, writes, report.seconds)
+    planned = plan(graph, layouts, writes, report.seconds, target)
     report.program = planned.program
+    types = [p.type for p in graph.placeholders]
     start = time.perf_counter()
-    launcher = Launcher(planned.program)
+    launcher = _launcher(planned.program, target, types, layouts)
     report.seconds["build"] = time.perf_counter() - start
     report.built, report.reused = launcher.built, len(launcher.kernels) - launcher.built
-    types = [p.type for p in graph.placeholders]
     if planned.checks is not None:
         return Checked(launcher, planned.checks, types, layouts, _array_at)
     return Committing(launcher, writes, types, layouts, _array_at) if planned.late else launcher

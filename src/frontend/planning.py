@@ -33,23 +33,25 @@ class Planned:
     late: bool
 
 
-def plan(graph: Graph, layouts: Sequence, writes: Sequence, seconds: dict[str, float]) -> Planned:
-    """The program of `graph`; `seconds` takes the time of each part."""
+def plan(graph: Graph, layouts: Sequence, writes: Sequence, seconds: dict[str, float],
+         target: str = "cpp") -> Planned:
+    """The program of `graph` in a target's language; `seconds` takes the time of each part."""
     from ..runtime.cache import digest, open_cache
 
     start = time.perf_counter()
     store = open_cache()
-    key = digest(_stamp(), json.dumps(dump_graph(graph)), repr(tuple(layouts)), repr(tuple(writes)))
+    key = digest(_stamp(), json.dumps(dump_graph(graph)), repr(tuple(layouts)), repr(tuple(writes)),
+                 target)
     found = _recall(store, key)
     if found is not None:
         seconds["recall"] = time.perf_counter() - start
         return found
-    planned = _make(graph, layouts, writes, seconds)
+    planned = _make(graph, layouts, writes, seconds, target)
     store.put_text(key, SUFFIX, json.dumps(_plain(planned)))
     return planned
 
 
-def _make(graph: Graph, layouts, writes, seconds) -> Planned:
+def _make(graph: Graph, layouts, writes, seconds, target: str) -> Planned:
     from ..codegen import generate
     from ..ir.passes import optimize
     from .engine import separate_outputs
@@ -61,7 +63,7 @@ def _make(graph: Graph, layouts, writes, seconds) -> Planned:
     late = bool(writes) and bool(may_fail(optimized))  # an error must not come after a write
     checks = early_checks(optimized) if late else None
     donated = {} if late and checks is None else dict(writes)
-    program = generate(optimized, donated=donated, layouts=tuple(layouts))
+    program = generate(optimized, donated=donated, layouts=tuple(layouts), target=target)
     seconds["codegen"] = time.perf_counter() - start
     return Planned(program, checks, late)
 
@@ -94,6 +96,6 @@ def _recall(store, key: str) -> Planned | None:
 def _stamp() -> str:
     """Changes with any source file of this package."""
     root = Path(__file__).parent.parent
-    files = sorted(p for p in root.rglob("*") if p.suffix in (".py", ".h", ".cpp"))
+    files = sorted(p for p in root.rglob("*") if p.suffix in (".py", ".h", ".tl", ".cpp"))
     facts = [(str(p.relative_to(root)), p.stat().st_mtime_ns, p.stat().st_size) for p in files]
     return sha256(repr(facts).encode()).hexdigest()

@@ -18,7 +18,8 @@ BOUND = 256  # structures remembered, the least recently seen goes first
 class Stretches:
     """Runs graphs, remembering their structure; one per compiled function."""
 
-    def __init__(self):
+    def __init__(self, backend: str = "auto"):
+        self.backend = backend
         self._known: OrderedDict[tuple, tuple] = OrderedDict()
         self.reports: list[Report] = []
 
@@ -42,7 +43,7 @@ class Stretches:
         self._known.move_to_end(key)
         if not known:
             report = Report(graph)
-            known = self._known[key] = (make_executable(graph, layouts, writes, report),)
+            known = self._known[key] = (make_executable(graph, layouts, writes, report, self.backend),)
             self.reports.append(report)
         from .replay import _address
 

@@ -108,3 +108,7 @@ class Driver(ABC):
     @abstractmethod
     def replay(self, graph: object, stream: int) -> None:
         """Puts kept work on a stream, in one call."""
+
+    @abstractmethod
+    def drop_graph(self, graph: object) -> None:
+        """Forgets kept work."""

@@ -167,3 +167,6 @@ class FakeDriver(Driver):
     def replay(self, graph: list[_Work], stream: int) -> None:
         for work in graph:
             self._put(stream, work)
+
+    def drop_graph(self, graph: list[_Work]) -> None:
+        graph.clear()

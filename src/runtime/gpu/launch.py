@@ -11,7 +11,7 @@ import ctypes
 import threading
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class _Lease:
     stream: int
     stamp: object = None  # the caller's mark of which inputs it has stored
     calls: int = 0
-    graph: object = None
+    graphs: list[object] = field(default_factory=list)  # the steps, once they are captured
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Launcher:
             table.append(driver.alloc(max(nbytes, 1)))
             own.append(table[-1])
         lease = _Lease([0] * program.inputs, table, errors, driver.make_stream())
-        weakref.finalize(lease, _release, driver, own, lease.stream).atexit = False
+        weakref.finalize(lease, _release, driver, own, lease.stream, lease.graphs).atexit = False
         return lease
 
     # one call -----------------------------------------------------------------------------------
@@ -126,18 +126,16 @@ class Launcher:
         """All steps; captured at the second call, since the first may still build and allocate."""
         driver, stream = self.driver, lease.stream
         lease.calls += 1
-        if lease.graph is not None:
-            driver.replay(lease.graph, stream)
-            return
         if lease.calls < 2 or self._has_host:
             self._steps(lease)
             return
-        driver.begin_capture(stream)
-        try:
-            self._steps(lease)
-        finally:
-            lease.graph = driver.end_capture(stream)
-        driver.replay(lease.graph, stream)
+        if not lease.graphs:
+            driver.begin_capture(stream)
+            try:
+                self._steps(lease)
+            finally:
+                lease.graphs.append(driver.end_capture(stream))
+        driver.replay(lease.graphs[0], stream)
 
     def _steps(self, lease: _Lease) -> None:
         if self._checked:
@@ -254,7 +252,9 @@ def _host_address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def _release(driver: Driver, addresses: list[int], stream: int) -> None:
+def _release(driver: Driver, addresses: list[int], stream: int, graphs: list[object]) -> None:
     driver.drop_stream(stream)
+    for graph in graphs:
+        driver.drop_graph(graph)
     for address in addresses:
         driver.free(address)
