@@ -16,7 +16,8 @@ from ..ir.program import Kernel, TritonMeta
 from .loops import Nest
 from .printing import Printed
 from .triton_expr import ELEMENT
-from .triton_form import Form, ScatterForm
+from .triton_form import Form
+from .triton_scatter import ScatterForm
 from .triton_tiles import tiles_of
 
 

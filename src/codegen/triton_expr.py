@@ -27,6 +27,21 @@ _COUNTED = frozenset(["shl", "shr", "pow"])  # verbs of integers that need to kn
 _DRAWN = {"float16": 11, "bfloat16": 8, "float32": 24}  # bits of a uniform draw
 _NARROW = frozenset(["int8", "int16", "uint8"])
 
+# by kind: f a float in float32, d float64, i u b; -x is 0 - x in triton, which loses the sign of 0
+_DIRECT = {
+    "neg": {"fd": "{0} * -1.0", "iu": "0 - {0}"},
+    "not_": {"b": "{0} == 0", "u": "{0} ^ 255", "i": "{0} ^ -1"},
+    "abs": {"bu": "{0}", "ifd": "tl.abs({0})"},
+    "floor": {"biu": "{0}", "d": "tl.floor({0})"},
+    "ceil": {"biu": "{0}", "d": "tl.ceil({0})"},
+    "trunc": {"biu": "{0}"},
+    "round": {"biu": "{0}"},
+    "fma": {"fd": "tl.fma({0}, {1}, {2})", "iu": "{0} * {1} + {2}"},
+    "div": {"d": "{0} / {1}", "f": "tl.div_rn({0}, {1})", "b": "{0} & {1}"},
+    "floordiv": {"b": "{0} & {1}"},
+    "sqrt": {"d": "tl.sqrt({0})", "f": "tl.sqrt_rn({0})"},
+}
+
 NameOf = Callable[[Expr], str]
 
 
@@ -232,27 +247,6 @@ def _is_bare(e: Expr, is_value: bool) -> bool:
 
 def _direct(verb: str, d: DType, args: tuple[str, ...]) -> str:
     """Verbs that triton itself has, exactly; '' for others."""
-    x = args[0]
-    is_float = d.kind == "f"
-    match verb:
-        case "neg":
-            return f"{x} * -1.0" if is_float else f"0 - {x}"  # -x is 0 - x, which loses the sign of 0
-        case "not_":
-            return f"{x} == 0" if d.kind == "b" else f"{x} ^ {255 if d.kind == 'u' else -1}"
-        case "abs":
-            return x if d.kind in "bu" else f"tl.abs({x})"
-        case "floor" | "ceil" | "trunc" | "round":
-            if not is_float:
-                return x
-            return f"tl.{verb}({x})" if d is float64 and verb in ("floor", "ceil") else ""
-        case "fma":
-            return f"tl.fma({', '.join(args)})" if is_float else f"{x} * {args[1]} + {args[2]}"
-        case "div":
-            if is_float:
-                return f"{x} / {args[1]}" if d is float64 else f"tl.div_rn({x}, {args[1]})"
-            return f"{x} & {args[1]}" if d.kind == "b" else ""
-        case "floordiv":
-            return f"{x} & {args[1]}" if d.kind == "b" else ""
-        case "sqrt":
-            return f"tl.sqrt({x})" if d is float64 else f"tl.sqrt_rn({x})"
-    return ""
+    kind = "d" if d is float64 else d.kind
+    found = next((text for kinds, text in _DIRECT.get(verb, {}).items() if kind in kinds), "")
+    return found.format(*args)

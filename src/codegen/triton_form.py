@@ -1,195 +1,33 @@
 """The loops of a Triton kernel: a nest as blocks of rows times blocks of inner points.
 
-In the flat form x numbers all points. Otherwise x numbers the rows and is a column [X, 1], and r the inner points of
-a segment, a row [1, R]; a row longer than its block is walked in a loop, and so are the rows of a chunk. Lanes beyond
-an end are masked: they read nothing, write nothing, and count as the identity in a reduction.
+A row longer than its block is walked in a loop, and so are the rows of a chunk. Lanes beyond an end count as the
+identity in a reduction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from .index import Ix, Read, Var, variables
-from .loops import CheckRange, Expr, Fold, Nest, Pass, Store, Walk
-from .scopes import Scopes, topmost
-from .stages import index_of_expr
-from .triton_expr import Names, typed
+from .index import Var
+from .loops import Expr, Fold, Nest, Pass, Walk
+from .scopes import topmost
+from .triton_expr import typed
+from .triton_folds import Folds
 from .triton_tiles import Tiles, power
 
 SERIAL = 64  # blocks added one after the other before a second level: bounds rounding errors
-LIMIT = (1 << 31) - (1 << 16)  # places up to here are counted in 32 bits
 
 
-class Form(Scopes):
-    """Writes the body of one kernel; `names` is what it refers to, `combines` the functions it reduces by."""
+class Form(Folds):
+    """Writes the body of one kernel."""
 
     def __init__(self, nest: Nest, alias: dict[int, int], tiles: Tiles):
-        super().__init__(nest)
-        self.tiles = tiles
-        self.names = Names(nest, alias)
-        self.names.wide = _is_wide(nest)
-        self.inner = nest.inner
-        self.is_2d = tiles.form == "tile"
-        self.masks: dict[str, str] = {}  # "x" or "r" -> the mask's name, where one is needed
-        self.axis = {"x": "x", "r": "r0"}  # the names of the numbers of rows and inner points
-        self.results: dict[tuple, str] = {}  # (fold, k) -> name
+        super().__init__(nest, alias, tiles)
         self.running: dict[tuple[Fold, int], list[str]] = {}  # accumulators over the rows of a chunk, by segment
         self.parts: dict[Fold, list[list[str]]] = {}  # a fold's states by segment, reduced
-        self.combines: dict[str, str] = {}  # text -> name
         self.digits_of: dict[int, dict[Var, str]] = {}  # segment -> names of its variables, which segments share
         self.values_of: dict[int, dict[Expr, str]] = {}  # segment -> names of values, kept from pass to pass
-        self.has_checks = False
-
-    # text ---------------------------------------------------------------------------------------
-    def put(self, line: str) -> None:
-        self.lines.append("    " * self.depth + line)
-
-    @contextmanager
-    def block(self, head: str) -> Iterator[None]:
-        self.put(head)
-        with self.scope():
-            before = dict(self.masks)
-            yield
-            self.masks = before
-
-    def define(self, e: Expr) -> None:
-        if e.kind == "result":
-            text = self.results[e.data]
-        elif e.kind == "const":
-            text = typed(e.data.value, e.dtype)
-        else:
-            text = self.fresh("v")
-            made = self.access(e) if e.kind == "access" else self.names.expr(e, self.name)
-            self.put(f"{text} = {made}")
-        self.scopes[-1][e] = text
-
-    # blocks and masks ---------------------------------------------------------------------------
-    def dims(self, e: Expr) -> frozenset[str]:
-        """Along which of x and r a value is a block."""
-        out = self.dims_of(e.vars)
-        return out | {"x"} if e.folds else out
-
-    def dims_of(self, vars_: Iterable) -> frozenset[str]:
-        if not self.is_2d:
-            flat = self.tiles.form == "flat"
-            return frozenset("x" if flat or v not in self.inner else "" for v in vars_) - {""}
-        return frozenset("r" if v in self.inner else "x" for v in vars_)
-
-    def dims_at(self, place: Ix | int) -> frozenset[str]:
-        out: frozenset[str] = frozenset()
-        for atom in variables(place):
-            out |= self.dims(atom.expr) if isinstance(atom, Read) else self.dims_of([atom])
-        return out
-
-    def mask(self, dims: Iterable[str], *more: str) -> str:
-        parts = [self.masks[d] for d in sorted(dims) if d in self.masks]
-        return " & ".join([*parts, *more])
-
-    def place(self, place: Ix | int, dims: frozenset[str]) -> str:
-        """The text of a place as a block along `dims`."""
-        text = self.names.place(place, self.name)
-        for d in sorted(dims - self.dims_at(place)):
-            text += f" + {self.axis[d]} * 0"
-        return text
-
-    def inside(self, place: Ix | int) -> list[str]:
-        """Conditions under which what a place is read from is in range: a check may have failed."""
-        out = []
-        for atom in sorted((a for a in variables(place) if isinstance(a, Read)), key=lambda a: self.name(a.expr)):
-            name = self.name(atom.expr)
-            out.append(f"({name} >= 0) & ({name} < {self.names.size(atom.hi + 1)})")
-        return out
-
-    def access(self, e: Expr) -> str:
-        slot, place = e.data
-        dims = self.dims_at(place).union(*(self.dims(a) for a in e.args))
-        more = [*self.inside(place), *(self.name(a) for a in e.args)]
-        return self.names.load(slot, self.place(place, dims), self.mask(dims, *more))
-
-    def store(self, s: Store) -> None:
-        dims = self.dims_at(s.offset) | self.dims(s.value)
-        place, mask = self.place(s.offset, dims), self.mask(dims, *self.inside(s.offset))
-        value = self.names.alone(s.value, self.name)
-        self.put(self.names.store(s.slot, place, value, mask))
-
-    def check(self, check: CheckRange) -> None:
-        self.has_checks = True
-        bad = self.names.alone(check.bad, self.name)
-        mask = self.mask(self.dims(check.bad))
-        value = self.names.alone(check.value, self.name)
-        if check.value.dtype.name != "int64":
-            value = f"({value}).to(tl.int64)"
-        text = f"{bad} & {mask}" if mask else bad if self.dims(check.bad) else f"{bad} & tl.full([1], True, tl.int1)"
-        self.put(self.names.call("td_check", "err", text, value, str(check.code)))
-
-    def digits(self, vars_: tuple[Var, ...], flat: str) -> None:
-        """Names variables as digits of their flat number."""
-        size = 1
-        steps = []
-        for v in reversed(vars_):
-            steps.append((v, size))
-            size *= v.extent
-        for k, (v, step) in enumerate(reversed(steps)):
-            if len(steps) == 1:
-                self.names.vars[v] = flat
-                return
-            text = flat if step == 1 else f"{flat} // {self.names.size(step)}"
-            name = self.names.vars[v] = self.fresh(f"{flat}_")
-            self.put(f"{name} = {text}{f' % {self.names.size(v.extent)}' if k else ''}")
-
-    # reductions ---------------------------------------------------------------------------------
-    def combine(self, fold: Fold) -> str:
-        """The name of the function that combines two states of a fold."""
-        kept = self.lines, self.scopes, self.depth, self.count
-        a, b = ([f"{side}{k}" for k in range(len(fold.dtypes))] for side in "ab")
-        self.lines, self.depth, self.count = [], 1, 0
-        self.scopes = [_states(fold, a, b)]
-        out = [self.names.alone(e, self.name) for e in fold.combine]
-        text = f"({', '.join(a + b)}):\n" + "".join(f"{line}\n" for line in [*self.lines, f"    return {', '.join(out)}"])
-        self.lines, self.scopes, self.depth, self.count = kept
-        return self.combines.setdefault(text, f"combine{len(self.combines)}")
-
-    def combined(self, fold: Fold, a: list[str], b: list[str]) -> list[str]:
-        """Names of the state made of two."""
-        out = [self.fresh("s") for _ in a]
-        self.put(f"{', '.join(out)} = {self.combine(fold)}({', '.join(a + b)})")
-        return out
-
-    def reduced(self, fold: Fold, values: list[str], axis: int | None) -> list[str]:
-        """Names of the states left when an axis of blocks is reduced (None: all of them, to a scalar)."""
-        out = [self.fresh("s") for _ in values]
-        given = values[0] if len(values) == 1 else f"({', '.join(values)})"
-        keep = "" if axis is None else ", keep_dims=True"
-        self.put(f"{', '.join(out)} = tl.reduce({given}, {axis}, {self.combine(fold)}{keep})")
-        return out
-
-    def blocks(self, fold: Fold, element: tuple[Expr, ...], shape: str, dims: str) -> list[str]:
-        """The element as whole blocks, the identity in lanes that are off."""
-        out = []
-        mask = self.mask(dims)
-        for e, d, start in zip(element, fold.dtypes, fold.identity, strict=True):
-            text = self.names.alone(e, self.name)
-            if self.dims(e) != frozenset(dims):
-                text = f"tl.broadcast_to({text}, {shape})"
-            name = self.fresh("s")
-            self.put(f"{name} = {f'tl.where({mask}, {text}, {typed(start, d)})' if mask else text}")
-            out.append(name)
-        return out
-
-    def accumulators(self, fold: Fold, shape: str) -> list[str]:
-        """Blocks of a fold's identity."""
-        out = []
-        for d, start in zip(fold.dtypes, fold.identity, strict=True):
-            name = self.fresh("a")
-            self.put(f"{name} = tl.broadcast_to({typed(start, d)}, {shape})")
-            out.append(name)
-        return out
-
-    def accumulate(self, fold: Fold, into: list[str], values: list[str]) -> None:
-        """into = combine(into, values), for blocks of one shape."""
-        names = ", ".join(into)
-        self.put(f"{names} = {self.combine(fold)}({', '.join(into + values)})")
 
     # the kernel ---------------------------------------------------------------------------------
     def write(self) -> None:
@@ -448,67 +286,3 @@ class Form(Scopes):
         self.put("tl.debug_barrier()")
         self.put(self.names.store(fold.slot, place, total, self.mask("r")))
         self.put("tl.debug_barrier()")
-
-
-class ScatterForm(Form):
-    """Elements written one after the other by each row, so that the result is that of writing them in order."""
-
-    def points(self, number: int, walk: Walk) -> None:
-        with self.block(f"for step in range(0, {self.names.size(walk.size)}):"):
-            self.put(f"r{number} = step + pid * 0")  # the interpreter's loops count in plain integers
-            self.digits_of_segment(number)
-            self.values_of[number] = {}
-            with self.segment(number, walk):
-                self.body(number, walk)
-
-    def store(self, s: Store) -> None:
-        if not s.mode:
-            super().store(s)
-            return
-        dims = self.dims_at(s.offset) | self.dims(s.value)
-        place, mask = self.place(s.offset, dims), self.mask(dims, *self.inside(s.offset))
-        value = self.names.alone(s.value, self.name)
-        if s.mode != "set":
-            old = self.fresh("s")
-            self.put(f"{old} = {self.names.load(s.slot, place, mask)}")
-            made = self.names.verb(s.mode, self.nest.slots[s.slot], old, value)
-            value = self.fresh("s")
-            self.put(f"{value} = {made}")
-        self.put("tl.debug_barrier()")
-        self.put(self.names.store(s.slot, place, value, mask))
-        self.put("tl.debug_barrier()")
-
-
-def _states(fold: Fold, a: list[str], b: list[str]) -> dict[Expr, str]:
-    """The names of a combine function's parameters by the exprs that stand for them."""
-    found: dict[Expr, str] = {}
-    stack = list(fold.combine)
-    while stack:
-        e = stack.pop()
-        if e.kind == "state":
-            side, k = e.data
-            found[e] = (a if side == "a" else b)[k]
-        stack += e.args
-    return found
-
-
-def _is_wide(nest: Nest) -> bool:
-    """Whether some place needs more than 32 bits."""
-    highest = nest.row_size
-    for v in nest.rows:
-        highest *= v.extent
-    for step in nest.passes:
-        seen: set[Expr] = set()
-        stack = step.roots()
-        while stack:
-            e = stack.pop()
-            if e in seen:
-                continue
-            seen.add(e)
-            stack += e.args
-            for ix in index_of_expr(e):
-                stack += [a.expr for a in variables(ix) if type(a) is Read]
-                highest = max(highest, ix.hi if type(ix) is Ix else ix)
-        for s in (*step.row_stores, *(s for w in step.walks for s in w.stores)):
-            highest = max(highest, s.offset.hi if type(s.offset) is Ix else s.offset)
-    return highest > LIMIT

@@ -141,7 +141,7 @@ class _Translator:
     # values -------------------------------------------------------------------------------------
     def type_of(self, c: C) -> str:
         if c.kind == "field":
-            fields = dict((name, t) for t, name in self.library.structs[self.type_of(c.args[0])].fields)
+            fields = {name: t for t, name in self.library.structs[self.type_of(c.args[0])].fields}
             return fields[str(c.data)]
         return self.types[str(c.data)]
 
@@ -150,30 +150,35 @@ class _Translator:
         return only
 
     def values(self, c: C, wanted: str = "") -> Values:
+        """The value of an expression, or its fields; `wanted` is the struct that braces make."""
         match c.kind:
-            case "num":
-                number, type_ = c.data
-                return (Value(literal(number), type_, _ATOM, number),)
             case "name":
                 name = str(c.data)
                 return tuple(Value(name + suffix, t) for t, suffix in self.library.fields(self.types[name]))
-            case "field":
-                return (self._field(c),)
             case "call":
                 return self._call(c)
-            case "cast":
-                return (self.cast(self.value(c.args[0]), str(c.data)),)
-            case "unary":
-                return (self._unary(str(c.data), self.value(c.args[0])),)
-            case "binary":
-                return (self.binary(str(c.data), *map(self.value, c.args)),)
             case "choose":
                 return self._choose(c)
-            case "item":
-                return (self._item(c),)
             case "init":
                 types = [t for t, _ in self.library.fields(wanted)]
                 return tuple(self.cast(self.value(a), t) for a, t in zip(c.args, types, strict=True))
+        return (self._single(c),)
+
+    def _single(self, c: C) -> Value:
+        match c.kind:
+            case "num":
+                number, type_ = c.data
+                return Value(literal(number), type_, _ATOM, number)
+            case "field":
+                return self._field(c)
+            case "cast":
+                return self.cast(self.value(c.args[0]), str(c.data))
+            case "unary":
+                return self._unary(str(c.data), self.value(c.args[0]))
+            case "binary":
+                return self.binary(str(c.data), *map(self.value, c.args))
+            case "item":
+                return self._item(c)
         raise Unread(f"{self.function.name}: no Triton for {c.kind}")
 
     def as_type(self, values: Values, type_: str) -> Values:

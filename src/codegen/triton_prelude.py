@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .prelude import SUFFIX, pieces
 from .triton_c import ConstantArray, Function, Unread, read_pieces
-from .triton_math import Library, column_name, translate, translate_column
+from .triton_math import Library, translate, translate_column
 
 _TRANSLATED = frozenset("base pair exp log hyperbolic trig arc erf pow gamma".split())
 _NAME = re.compile(r"\b(?:td_\w+|f64)")
