@@ -20,8 +20,9 @@ from ..ir.program import (
 from .dots import Product, dot_step
 from .fuse import Group, is_partial
 from .hazards import can_overwrite
-from .lower import Lowered, Lowerer
+from .lower import Lowered
 from .memory import arena_offsets
+from .repeat import Repeats
 from .target import Target
 from .views import Axes
 
@@ -60,7 +61,8 @@ class Assembler:
 
     def program(self) -> Program:
         stored = self._stored()
-        lowered = {g: Lowerer(g, stored, self.layouts, self.axes).lower() for g in self.groups if g.has_loops}
+        self.repeats = Repeats(stored, self.layouts, self.axes, self.target)
+        lowered = {g: self.repeats.lower(g) for g in self.groups if g.has_loops}
         home, copies = self._homes(lowered)
         refs, buffers, arena = self._buffers(stored, home)
         steps: list = []
@@ -139,7 +141,7 @@ class Assembler:
         slots = lowered.slots
         number = {n: i for i, n in enumerate(slots)}
         alias = {number[n]: number[home[n]] for n in slots if n in home and home[n] in number}
-        printed = self.target.kernel(lowered.nest, alias)
+        printed = self.repeats.print(lowered, alias)
         checks = tuple(Check(k + 1, need.node.name, need.message, str(need.node.line or ""), need.error)
                        for k, need in enumerate(lowered.needs))
         return KernelStep(self._kernel(printed.kernel), tuple(refs[slots[s]] for s in printed.slots),
