@@ -134,7 +134,7 @@ class Names:
     def _within(self, e: Expr, name_of) -> str:
         place, low, high = e.data
         text = self.place(place, name_of)
-        if -(1 << 31) <= place.lo and place.hi < 1 << 31:  # half the vectors
+        if place.lo >= -(1 << 31) and place.hi < 1 << 31:  # half the vectors
             text = f"(int)({text})"
         parts = [f"({text} >= {low})"] if low is not None else []
         if high is not None:

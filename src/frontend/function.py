@@ -143,8 +143,8 @@ class Function:
 
     def __init__(self, *args, **kwargs):
         raise RuntimeError(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so "
-                           "you should invoke them on the class itself. Instantiating an autograd function will raise an "
-                           "error in a future version of PyTorch.")
+                           "you should invoke them on the class itself. Instantiating an autograd function will "
+                           "raise an error in a future version of PyTorch.")
 
     @staticmethod
     def forward(*args, **kwargs) -> Any:

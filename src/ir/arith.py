@@ -25,7 +25,7 @@ table: Any = None  # the package `ir.ops`, set when it is loaded (rows are writt
 
 
 def is_number(v) -> bool:
-    return isinstance(v, (int, float, complex)) or isinstance(v, np.generic)
+    return isinstance(v, (int, float, complex, np.generic))
 
 
 def number_as(value, dtype: dt.DType):

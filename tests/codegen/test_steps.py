@@ -81,7 +81,7 @@ def test_an_index_out_of_range_is_an_error(bad):
 
 def test_division_by_zero_of_integers_is_an_error():
     a, b = np.arange(40).reshape(5, 8), np.ones((5, 8), np.int64)
-    fn = lambda a, b: ops.floordiv(a, b)  # noqa: E731
+    fn = lambda a, b: ops.floordiv(a, b)
     check(fn, a, b)
     b[3, 3] = 0
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
@@ -127,7 +127,8 @@ PRODUCTS = {
     "vector": (lambda a, b: ops.dot(a, b), (1, 7), (7, 1)),
     "empty": (lambda a, b: ops.dot(a, b), (3, 0), (0, 4)),
     "flipped": (lambda a, b: ops.dot(ops.flip(a, dims=(0,)), b), (5, 7), (7, 9)),
-    "expanded": (lambda a, b: ops.dot(ops.expand(ops.reshape(a, shape=(1, 5, 7)), shape=(3, 5, 7)), b), (5, 7), (3, 7, 9)),
+    "expanded": (lambda a, b: ops.dot(ops.expand(ops.reshape(a, shape=(1, 5, 7)), shape=(3, 5, 7)), b),
+                 (5, 7), (3, 7, 9)),
     "five": (lambda a, b: ops.dot(ops.permute(a, dims=(2, 0, 1, 3, 4)), b), (2, 3, 4, 5, 6), (4, 2, 3, 6, 5)),
 }
 
@@ -200,7 +201,8 @@ def test_writes_over_strided_inputs():
     base = f(6, 8)
     p, g = base.T, f(8, 6)
     before = np.array(p)
-    graph = trace(lambda p, g: [p + g, ops.permute(ops.permute(p, dims=(1, 0)), dims=(1, 0)) * 3.0], type_of(p), type_of(g))
+    graph = trace(lambda p, g: [p + g, ops.permute(ops.permute(p, dims=(1, 0)), dims=(1, 0)) * 3.0],
+                  type_of(p), type_of(g))
     want = run_numpy(graph, [before, g])
     out = compiled(graph, [p, g], {0: 0})([address(p), address(g)])
     assert same_bits(np.ascontiguousarray(p), np.ascontiguousarray(want[0])) and same_bits(out[1], want[1])
