@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from .compile import Compiled, State
@@ -70,7 +71,7 @@ def explain(compiled: Compiled) -> Explanation:
     reports = [r for s in states for e in s.entries for r in _with_backward(e.report)]
     reports += compiled.stretches.reports
     lines = [f"{compiled.__name__}: {_mode(states)}"]
-    lines += [f"  recorded: {e}" for e in compiled.events]
+    lines += [f"  recording {n}: {e}" for n, e in enumerate(compiled.events, 1)]
     sections = ["\n".join(lines)]
     sections += [_state_text(n, s) for n, s in enumerate(states)]
     sections += [f"stretch {k}: {_report_text(r)}" for k, r in enumerate(compiled.stretches.reports)]
@@ -121,12 +122,15 @@ def _state_text(number: int, state: State) -> str:
     return "\n".join(lines)
 
 
-SHOWN = 12  # guards listed on the page; all are in `entry.guards.texts`
+SHOWN = 5  # guards printed; all are in `signatures`
+_VALUE = re.compile(r" is (-?\d|True|False|None|['\"])")
 
 
 def _guard_lines(texts) -> list[str]:
-    left = len(texts) - SHOWN
-    return [f"    guard: {t}" for t in texts[:SHOWN]] + ([f"    and {left} more"] if left > 0 else [])
+    """The first few guards: numbers, switches and strings of the user's before what they hang on."""
+    telling = sorted(map(str, texts), key=lambda t: (_VALUE.search(t) is None, "._" in t))
+    left = len(telling) - SHOWN
+    return [f"    guard: {t}" for t in telling[:SHOWN]] + ([f"    and {left} more"] if left > 0 else [])
 
 
 def _report_text(report: Report) -> str:

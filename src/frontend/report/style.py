@@ -106,7 +106,7 @@ details.more{margin-top:12px;background:var(--card);border:1px solid var(--line)
 details.more>summary{cursor:pointer;padding:9px 14px;font-size:14px;font-weight:600}
 details.more>pre,details.more>.scroll,details.more>div{border-top:1px solid var(--line)}
 details.more>pre{margin:0;padding:12px 14px;overflow:auto;max-height:70vh;font-size:12.3px;line-height:1.5}
-details.more ul{margin:0;padding:10px 14px 12px 32px;font-size:13.5px}
+details.more ul{max-height:60vh;overflow:auto;margin:0;padding:10px 14px 12px 32px;font-size:13.5px}
 details.more li{margin:2px 0;overflow-wrap:anywhere}
 footer{margin-top:44px;color:var(--soft);font-size:13px}
 [hidden]{display:none!important}
