@@ -53,18 +53,16 @@ class _Numbers:
         return str(bool(v)) if self.kind == "b" else str(int(v))
 
     def _floats(self, flat: np.ndarray) -> None:
-        finite = np.abs(flat[np.isfinite(flat) & (flat != 0)])
-        if not finite.size:
-            self.width = max((len(self.text_of(v)) for v in flat), default=1)
+        shown = flat[np.isfinite(flat) & (flat != 0)]  # as torch: zeros, NaN and infinities take what room there is
+        if not shown.size:
             return
+        finite = np.abs(shown)
         low, high = float(finite.min()), float(finite.max())
         self.integral = bool(np.all(finite == np.ceil(finite)))
         self.scientific = high / low > 1000.0 or high > 1.0e8 or (not self.integral and low < 1.0e-4)
         if options.sci_mode is not None:
             self.scientific = options.sci_mode
-        shown = flat[np.isfinite(flat)] if self.integral and not self.scientific else flat
-        widths = [len(self.text_of(v)) for v in shown] or [1]
-        self.width = max(*widths, *(len(self.text_of(v)) for v in flat))
+        self.width = max(len(self.text_of(v)) for v in shown)
 
     def text_of(self, v) -> str:
         """One element without padding."""

@@ -173,5 +173,5 @@ def test_second_gradients(row):
 def test_every_file_is_listed():
     import pkgutil
 
-    assert {m.name for m in pkgutil.iter_modules(composites.__path__)} - {"blocks", "rows", "conv_numpy", "twice"} == {
+    assert {m.name for m in pkgutil.iter_modules(composites.__path__)} - {"blocks", "rows", "conv_numpy", "twice", "normal", "parallel"} == {
         f.__name__.rpartition(".")[2] for f in FILES}

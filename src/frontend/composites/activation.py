@@ -6,10 +6,11 @@ from math import pi, sqrt
 
 import numpy as np
 
-from ...ir import ops, special
+from ...ir import ops
 from ...ir.composite import composite
 from ...ir.ops.elementwise import full_as
 from .blocks import pointwise, quiet, wide
+from .normal import erf_into
 
 # relu ---------------------------------------------------------------------------------------------
 
@@ -45,9 +46,9 @@ def _gelu_body(x, *, approximate):
     return x * 0.5 * (ops.erf(x * sqrt(0.5)) + 1)
 
 
-def _gelu_kernel(out, t, _w, x):
+def _gelu_kernel(out, t, w, x):
     np.multiply(x, sqrt(0.5), out=t)
-    t = special.erf(t)
+    erf_into(t, t, w)
     t += 1
     np.multiply(x, 0.5, out=out)
     out *= t
@@ -78,9 +79,9 @@ def _gelu_backward_body(g, x, *, approximate):
     return g * (cdf + x * pdf)
 
 
-def _gelu_grad_kernel(out, t, _w, g, x):
+def _gelu_grad_kernel(out, t, w, g, x):
     np.multiply(x, sqrt(0.5), out=t)
-    t = special.erf(t)
+    erf_into(t, t, w)
     t += 1
     t *= 0.5
     np.multiply(x, x, out=out)

@@ -19,9 +19,10 @@ from ...ir.op import Joint
 from ...ir.ops.contract import flip_last
 from ...ir.ops.reduce import spread
 from .blocks import narrow, quiet, wide
+from .parallel import each
 from .twice import derived
 
-GROUP = 1 << 17  # scores computed together: they stay in L2
+GROUP = 1 << 16  # scores computed together: they stay in L2
 
 
 def _grid(shape, dim, like):
@@ -151,7 +152,8 @@ def _numpy(q, k, v, *more, has_mask, is_causal, dropout_p, scale):
         out[...], lse[...] = 0, -np.inf
         return narrow(out, half), narrow(lse, half)
     kt = _turned(k)
-    for at in _groups(shape):
+
+    def group(at):
         s = _group_scores(q, kt, at, bias, mask, scale)
         top = s.max(axis=-1, keepdims=True)
         top[np.isinf(top)] = 0
@@ -164,6 +166,8 @@ def _numpy(q, k, v, *more, has_mask, is_causal, dropout_p, scale):
         y /= np.where(total == 0, 1, total)
         out[at] = y
         lse[at] = (np.log(total) + top)[..., 0]
+
+    each(group, _groups(shape))
     return narrow(out, half), narrow(lse, half)
 
 
@@ -174,7 +178,8 @@ def _back_numpy(g, q, k, v, out, lse, *more, has_mask, is_causal, dropout_p, sca
     if 0 in shape:
         return tuple(narrow(d, half) for d in (dq, dk, dv))
     kt, vt = _turned(k), _turned(v)
-    for at in _groups(shape):
+
+    def group(at):
         p = _group_scores(q, kt, at, bias, mask, scale)
         base = lse[at][..., None]
         p -= np.where(base == -np.inf, np.inf, base).astype(p.dtype)
@@ -191,6 +196,8 @@ def _back_numpy(g, q, k, v, out, lse, *more, has_mask, is_causal, dropout_p, sca
         if factor is not None:
             p *= factor[at]
         dv[at] = np.matmul(np.swapaxes(p, -1, -2), gy)
+
+    each(group, _groups(shape))
     return tuple(narrow(d, half) for d in (dq, dk, dv))
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-BLOCK = 1 << 15  # elements a block: a few float32 temporaries of it fit in L2
+from .parallel import each
+
+BLOCK = 1 << 14  # elements a block: a few temporaries of it fit in L2, and none is a fresh mapping
 
 
 def wide(x: np.ndarray) -> np.ndarray:
@@ -59,10 +61,10 @@ def pointwise(kernel: Callable, *arrays: np.ndarray) -> np.ndarray:
     parts = [flat(wide(a)) for a in arrays]
     size = parts[0].size
     out = np.empty(size, parts[0].dtype)
-    room = min(size, BLOCK)
-    one, two = np.empty(room, out.dtype), np.empty(room, out.dtype)
-    with np.errstate(all="ignore"):
-        for s in flat_blocks(size):
-            n = s.stop - s.start
-            kernel(out[s], one[:n], two[:n], *[p[s] for p in parts])
+
+    def block(s):
+        n = s.stop - s.start
+        kernel(out[s], np.empty(n, out.dtype), np.empty(n, out.dtype), *[p[s] for p in parts])
+
+    each(block, flat_blocks(size))
     return narrow(out, dtype).reshape(shape)

@@ -11,6 +11,7 @@ from ...ir.composite import composite
 from ...ir.op import Joint
 from ...ir.ops.gather import check_range
 from .blocks import narrow, quiet, row_blocks, wide
+from .parallel import each
 from .reduce import logsumexp
 from .reduce import mean as mean_op
 from .rows import logsumexp_rows
@@ -106,14 +107,14 @@ def _coefficients(g, weight, reduction):
 def _cross_entropy_back_body(g, x, target, lse, w=None, *, ignore_index, smoothing, reduction):
     shape = x.type.shape
     safe, weight = _row_weights(target, x, w, ignore_index)
-    each = _coefficients(g, weight, reduction)
+    share = _coefficients(g, weight, reduction)
     p = ops.exp(x - _wide_column(lse, shape))
     classes = ops.iota(size=shape[1], dtype=safe.type.dtype, device=x.type.device)
     hit = ops.eq(ops.expand(ops.reshape(classes, shape=(1, shape[1])), shape=shape), _wide_column(safe, shape))
-    hard = ops.where(ops.ne(target, ignore_index), each * weight * (1 - smoothing), 0)
+    hard = ops.where(ops.ne(target, ignore_index), share * weight * (1 - smoothing), 0)
     dx = ops.where(hit, p - 1, p) * _wide_column(hard, shape)
     if smoothing:
-        soft = ops.where(ops.ne(target, ignore_index), each * (smoothing / shape[1]), 0)
+        soft = ops.where(ops.ne(target, ignore_index), share * (smoothing / shape[1]), 0)
         soft = _wide_column(soft, shape)
         if w is None:
             dx = dx + (p * shape[1] - 1) * soft
@@ -128,11 +129,12 @@ def _cross_entropy_back_numpy(g, x, target, lse, w=None, *, ignore_index, smooth
     rows, g, lse = np.ascontiguousarray(wide(x)), wide(g), wide(lse)
     dtype, classes = rows.dtype, x.shape[1]
     safe, weight, valid = _numpy_weights(target, classes, w, ignore_index, dtype)
-    each = np.broadcast_to(g / weight.sum() if reduction == "mean" else g, weight.shape)
-    hard = np.where(valid, each * weight * (1 - smoothing), 0).astype(dtype)
-    soft = np.where(valid, each * (smoothing / classes), 0).astype(dtype)
+    share = np.broadcast_to(g / weight.sum() if reduction == "mean" else g, weight.shape)
+    hard = np.where(valid, share * weight * (1 - smoothing), 0).astype(dtype)
+    soft = np.where(valid, share * (smoothing / classes), 0).astype(dtype)
     out = np.empty_like(rows)
-    for s in row_blocks(*rows.shape):
+
+    def block(s):
         p = np.subtract(rows[s], lse[s, None], out=out[s])
         np.exp(p, out=p)
         extra = _soft_part(p, soft[s], w, classes) if smoothing else None
@@ -140,6 +142,8 @@ def _cross_entropy_back_numpy(g, x, target, lse, w=None, *, ignore_index, smooth
         p[np.arange(len(p)), safe[s]] -= hard[s]
         if extra is not None:
             p += extra
+
+    each(block, row_blocks(*rows.shape))
     return narrow(out, x.dtype)
 
 

@@ -14,6 +14,7 @@ from ...ir.composite import composite
 from ...ir.op import Joint
 from ...ir.ops.reduce import count, spread
 from .blocks import narrow, quiet, row_blocks, wide
+from .parallel import each
 from .reduce import mean as mean_op
 from .twice import derived
 
@@ -52,7 +53,8 @@ def _layer_norm_numpy(x, w=None, b=None, *, width, eps):
     out = np.empty_like(rows)
     mean, rstd = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
     w, b = (v if v is None else wide(v).reshape(-1) for v in (w, b))
-    for s in row_blocks(*rows.shape):
+
+    def block(s):
         part, y = rows[s], out[s]
         m = np.add.reduce(part, axis=1, keepdims=True) / n
         np.subtract(part, m, out=y)
@@ -63,6 +65,8 @@ def _layer_norm_numpy(x, w=None, b=None, *, width, eps):
         if b is not None:
             y += b
         mean[s], rstd[s] = m[:, 0], r[:, 0]
+
+    each(block, row_blocks(*rows.shape))
     lead = x.shape[:x.ndim - width]
     return tuple(narrow(v, x.dtype).reshape(shape) for v, shape in
                  ((out, x.shape), (mean, lead), (rstd, lead)))
@@ -84,19 +88,25 @@ def _layer_norm_back_numpy(g, x, mean, rstd, w=None, *, width, eps):
     n = rows.shape[1]
     mean, rstd = wide(mean).reshape(-1, 1), wide(rstd).reshape(-1, 1)
     w = None if w is None else wide(w).reshape(-1)
-    dx, dw, db = np.empty_like(rows), np.zeros(n, rows.dtype), np.zeros(n, rows.dtype)
-    for s in row_blocks(*rows.shape):
+    blocks = row_blocks(*rows.shape)
+    dx, parts = np.empty_like(rows), np.zeros((2, len(blocks), n), rows.dtype)
+
+    def block(numbered):
+        k, s = numbered
         gy, hat, out = grads[s], rows[s] - mean[s], dx[s]
         hat *= rstd[s]
         np.multiply(gy, hat, out=out)
-        dw += np.add.reduce(out, axis=0)
-        db += np.add.reduce(gy, axis=0)
+        np.add.reduce(out, axis=0, out=parts[0, k])
+        np.add.reduce(gy, axis=0, out=parts[1, k])
         inner = gy if w is None else gy * w
         slope = np.einsum("ij,ij->i", inner, hat)[:, None] / n
         np.subtract(inner, np.add.reduce(inner, axis=1, keepdims=True) / n, out=out)
         hat *= slope
         out -= hat
         out *= rstd[s]
+
+    each(block, list(enumerate(blocks)))
+    dw, db = np.add.reduce(parts, axis=1)
     tail = x.shape[x.ndim - width:]
     return tuple(narrow(v, x.dtype).reshape(shape) for v, shape in ((dx, x.shape), (dw, tail), (db, tail)))
 

@@ -214,7 +214,10 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
                          "by making a copy of your array  with array.copy().)")
     if not ndarray.dtype.isnative:
         raise ValueError("given numpy array has byte order different from the native byte order.")
-    return from_array(ndarray)
+    out = from_array(ndarray)
+    if current.recorder is not None:
+        current.recorder.entangle((out,))
+    return out
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False) -> Tensor:

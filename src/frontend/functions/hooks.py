@@ -6,6 +6,7 @@ import weakref
 from collections import OrderedDict
 
 from ..hooks import RemovableHandle
+from ..tensor import rebinds
 
 
 def register_hook(input, hook) -> RemovableHandle:
@@ -30,6 +31,7 @@ def register_hook(input, hook) -> RemovableHandle:
         own = node.tensor_hooks.setdefault(number, OrderedDict())
     handle = RemovableHandle(own)
     own[handle.id] = hook
+    rebinds[0] += 1
     return handle
 
 
@@ -42,6 +44,7 @@ def register_post_accumulate_grad_hook(input, hook) -> RemovableHandle:
     own = input.__dict__.setdefault("_accumulate_hooks", OrderedDict())
     handle = RemovableHandle(own)
     own[handle.id] = hook
+    rebinds[0] += 1
     return handle
 
 
