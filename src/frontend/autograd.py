@@ -14,8 +14,10 @@ from .tensor import Tensor
 class _Walk:
     """The tape as `reverse_walk` needs it; gathers gradients for leaves or for named inputs."""
 
-    def __init__(self, keep: bool, captures: dict | None, allowed: set | None, hooks: bool = True):
+    def __init__(self, keep: bool, captures: dict | None, allowed: set | None, hooks: bool = True,
+                 first: int = -1):
         self.keep, self.captures, self.allowed, self.hooks = keep, captures, allowed, hooks
+        self.first = first  # nodes before it are ends of the walk
         self.given: set = set()
 
     def order(self, node) -> int:
@@ -41,8 +43,10 @@ class _Walk:
             if self.captures is None or (node, 0) in self.captures.get("leaves", ()):
                 accumulate(node.leaf, gs[0], self.given)
             return []
-        if self.captures is not None and not any(self.edges(node)):
+        if self.captures is not None and (node.order < self.first or not any(self.edges(node))):
             return []
+        if current.recorder is not None:
+            current.recorder.walks(node)
         out = node.pull(gs)
         if node.hooks:
             out = _node_hooks(node, out, gs)
@@ -162,16 +166,14 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 
 def run(roots: Sequence[Tensor], gradients, keep: bool, create_graph: bool, captures, targets=None,
-        hooks: bool = True) -> None:
+        hooks: bool = True, first: int = -1) -> None:
     """The walk itself, with gradients recorded only if asked."""
     seeds = []
     for root, gradient in zip(roots, gradients, strict=True):
         _check_root(root)
         seeds.append((*root.edge(), _seed(root, gradient)))
     allowed = _reaching([s[0] for s in seeds], targets) if targets is not None else None
-    if current.recorder is not None:
-        current.recorder.enters_backward(roots)
-    walk = _Walk(keep or create_graph, captures, allowed, hooks)
+    walk = _Walk(keep or create_graph, captures, allowed, hooks, first)
     walk.given.update(s[2].storage for s in seeds)
     with set_grad_enabled(bool(create_graph)):
         reverse_walk(walk, seeds)

@@ -9,18 +9,19 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from .capture import Captured, capture
+from .callkey import mode_key, sharing_key, tensor_key
+from .capture import Captured, Known, capture
 from .errors import Refused
 from .engine import Report, check_backend, make_executable
 from .fastcall import MISS, fast_call
 from .interpreter import current
 from .recorder import Recorder
-from .replay import Replay
+from .memory import overlapping
+from .replay import Replay, Stale
 from .safety import WouldFail
 from .stretches import Stretches
-from .tape import modes
 from .tensor import Tensor
-from .tree import flatten
+from .tree import containers_of, flatten
 from .watching import Watched, watch
 
 BOUND = 64  # entries a compiled function keeps, the least recently used goes first
@@ -39,7 +40,7 @@ class Entry:
     def fast_for(self, args: tuple) -> Callable | None:
         """The entry's shortest way for arguments like these, if it has one."""
         if self._fast is MISS:
-            self._fast = fast_call(self.replay, self.guards, args, (modes.grad, modes.inference))
+            self._fast = fast_call(self.replay, self.guards, args)
         return self._fast
 
 
@@ -79,16 +80,16 @@ class Compiled:
             return self.fn(*args, **kwargs)
         leaves: list[Tensor] = []
         spec = (flatten(args, leaves), flatten(kwargs, leaves) if kwargs else None)
-        key = (spec, modes.grad, modes.inference, *[_leaf_key(t) for t in leaves])
+        key = (spec, mode_key(), sharing_key(leaves), *map(tensor_key, leaves))
         state = self.states.get(key)
         if state is not None:
-            for entry in state.entries:
-                if entry.guards.check() and entry.replay.valid():
+            for entry in tuple(state.entries):
+                if entry.guards.check() and entry.replay.valid(leaves):
                     self._fast = None if kwargs else entry.fast_for(args)
                     try:
                         return entry.replay(leaves)
-                    except WouldFail:
-                        break  # recorded op by op, it fails where eager does
+                    except (WouldFail, Stale):
+                        break  # recorded op by op, it does as eager does
         return self._record(key, leaves, args, kwargs)
 
     def _record(self, key, leaves, args, kwargs):
@@ -102,9 +103,12 @@ class Compiled:
         state.records += 1
         _prepare()
         recorder = Recorder(self.stretches.run)
-        with watch(self.fn) as watched:
+        recorder.entangled |= overlapping(t.storage for t in leaves)
+        containers = containers_of((args, kwargs))
+        with watch(self.fn, (*containers, *leaves)) as watched:
             result = self._run(recorder, args, kwargs)
-        captured = self._capture(state, recorder, watched, result, leaves)
+        known = Known(leaves, watched.found(), containers)
+        captured = self._capture(state, recorder, watched, result, known)
         recorder.closing = True
         recorder.flush()
         if captured is not None:
@@ -132,21 +136,21 @@ class Compiled:
         finally:
             current.recorder = None
 
-    def _capture(self, state: State, recorder: Recorder, watched: Watched, result, leaves):
+    def _capture(self, state: State, recorder: Recorder, watched: Watched, result, known: Known):
         reasons = [f"{text} ({line})" for text, line in recorder.lazy]
         reasons += [str(r) for r in watched.lazy]
         if not reasons and state.unstable < PATIENCE:
             try:
-                return capture(recorder, result, leaves)
+                return capture(recorder, result, known)
             except Refused as refused:
                 state.unstable += 1
                 reasons = [str(refused)]
                 self.events.append(f"not compiled: {refused}")
-        state.lazy = reasons
-        if self.fullgraph and reasons:
+        state.lazy = reasons or [f"{PATIENCE} calls led to no graph, the last one: {self.events[-1]}"]
+        if self.fullgraph:
             from ..ir.errors import CompileError
 
-            raise CompileError("fullgraph=True: this call cannot be one graph: " + "; ".join(reasons))
+            raise CompileError("fullgraph=True: this call cannot be one graph: " + "; ".join(state.lazy))
         return None
 
     def _add(self, state: State, guards, captured: Captured) -> None:
@@ -186,10 +190,6 @@ def _prepare() -> None:
 
 disabled = [False]
 compiles = [0]  # graphs compiled in this process, for tests
-
-
-def _leaf_key(t: Tensor):
-    return (t.type, t.requires_grad, type(t), t.is_contiguous() or t._strides())
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend="auto", mode=None, options=None,

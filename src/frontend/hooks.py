@@ -7,6 +7,8 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
+from .tensor import rebinds
+
 _ids = itertools.count()
 
 
@@ -30,6 +32,7 @@ class RemovableHandle:
 
     def remove(self) -> None:
         """Removes the hook; a second call does nothing."""
+        rebinds[0] += 1
         for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = ref()
             if hooks is not None:

@@ -15,7 +15,7 @@ from .interpreter import current
 from .recorder import Recorder
 from .tape import FREED, TapeNode, _sequence, check_version
 from .tensor import Tensor
-from .tree import flatten
+from .tree import tensors_of
 
 
 @dataclass(slots=True)
@@ -35,9 +35,7 @@ class Joint:
 
 def live_roots(value) -> list[Tensor]:
     """The tensors of a result from which a later backward can start."""
-    leaves: list[Tensor] = []
-    flatten(value, leaves)
-    return [t for t in dict.fromkeys(leaves)
+    return [t for t in dict.fromkeys(tensors_of(value))
             if t.requires_grad and t._fn is not None and t._fn.saved is not None]
 
 
@@ -57,10 +55,8 @@ def tape_storages(roots: list[Tensor]) -> set:
     return found
 
 
-def capture_joint(recorder: Recorder, result, places: dict[int, int]) -> Joint | None:
-    """The backward of `result` as a graph, or None if nothing of it can be differentiated."""
-    roots = [t for t in live_roots(result)
-             if recorder.root(t.storage) is not None and not t.storage.root.lifted]
+def capture_joint(recorder: Recorder, roots: list[Tensor], places: dict[int, int]) -> Joint | None:
+    """The backward of computed results as a graph, or None if nothing of them can be differentiated."""
     if not roots:
         return None
     _no_hooks_inside(roots, recorder)
@@ -71,7 +67,7 @@ def capture_joint(recorder: Recorder, result, places: dict[int, int]) -> Joint |
     captures: dict = dict.fromkeys(edges)
     saved, current.recorder = current.recorder, recorder
     try:
-        run(roots, seeds, True, False, captures, {e[0] for e in edges}, hooks=False)
+        run(roots, seeds, True, False, captures, {e[0] for e in edges}, hooks=False, first=recorder.first)
     finally:
         current.recorder = saved
     found = [(k, captures[e]) for e, k in edges.items() if captures[e] is not None]

@@ -20,10 +20,13 @@ from ..ir.graph import Builder, Graph, Line, Node
 from ..ir.ops import reshape as reshape_op
 from ..ir.type import TensorType, tensor_type
 from ..runtime.storage import Storage
+from .callkey import view_key
 from .interpreter import current
+from .memory import Ranges
 from .mutation import put_chain
 from .rescue import rescue
 from .strides import view_strides
+from .tape import next_order
 from .tensor import Tensor
 
 PACKAGE = str(Path(__file__).parent.parent)
@@ -54,6 +57,7 @@ class Root:
     value: Node
     lifted: bool
     writes: int = 0
+    generation: int = 0  # of the history the base had when it came in
     aliases: dict = field(default_factory=dict)  # other lifted views: chain key -> Node
 
 
@@ -95,7 +99,9 @@ class Recorder:
         self.grads: dict[int, Grad] = {}  # by id of the tensor
         self.constants: dict[Storage, None] = {}
         self.flushes = 0
-        self.backwards: list = []
+        self.first = next_order()  # tape nodes below it were there before the call
+        self.shells: dict[int, tuple[weakref.ref, Tensor]] = {}  # id -> (detached in the call, of what)
+        self.entangled: set[Storage] = set()  # memory that is also reached in other ways
         self._reset()
 
     def _reset(self) -> None:
@@ -105,6 +111,7 @@ class Recorder:
         self.inputs: list[Input] = []
         self.born: list[weakref.ref] = []
         self.log: list[tuple[Root, Node]] = []  # writes to storages from outside, in program order
+        self.memory = Ranges()
 
     def root(self, storage: Storage) -> Root | None:
         """What this stretch knows of a storage."""
@@ -118,9 +125,17 @@ class Recorder:
         type = op.infer(*types, **attrs)
         if op.alias and self._aliases(op, values[0], attrs):
             return (self._view(op, values[0], attrs, type),)
-        args = tuple(self.node_of(v) if isinstance(v, Tensor) else v for v in values)
+        args = self._nodes_of(values)
         nodes = self.builder.emit(op, args, attrs, type, user_line())
         return tuple(map(self.pending, nodes if isinstance(nodes, tuple) else (nodes,)))
+
+    def _nodes_of(self, values) -> tuple:
+        """The graph's values of all operands at once: looking at one may flush what another was."""
+        while True:
+            stretch = self.stretch
+            nodes = tuple(self.node_of(v) if isinstance(v, Tensor) else v for v in values)
+            if stretch is self.stretch:
+                return nodes
 
     def _aliases(self, op, source: Tensor, attrs) -> bool:
         if op is not reshape_op or source.is_contiguous():
@@ -169,15 +184,42 @@ class Recorder:
     def _lift(self, t: Tensor) -> Node:
         if t.storage.pending is not None and t.storage.pending is not self:
             t.storage.pending.flush()
+        self._meets(t.storage)
+        source = self._unshelled(t)
         node = self.builder.placeholder(t.type, "x", user_line())
-        self.inputs.append(Input(node, t, constant=t.storage in self.constants))
-        t.storage.root = root = Root(self.stretch, t, len(t._chain), t._chain, node, True)
+        self.inputs.append(Input(node, source, constant=t.storage in self.constants))
+        base = source if source._root is None else source._root
+        t.storage.root = root = Root(self.stretch, source, len(t._chain), t._chain, node, True,
+                                     generation=base._generation)
         self.lifted.append(root)
         t._node = (root, 0, node)
         return node
 
+    def _meets(self, storage: Storage) -> None:
+        """Another storage over the same memory: what was written there must be seen here."""
+        others = self.memory.add(storage)
+        if not others:
+            return
+        self.entangled.update(others, (storage,))
+        if any(r.writes for r in self.lifted if r.tensor.storage in self.entangled):
+            self.flush(ENTANGLED)
+            self.memory.add(storage)
+
+    def detached(self, shell: Tensor, of: Tensor) -> None:
+        """`shell` is `of` off the tape: where it comes in, `of` is what a replay finds again."""
+        if of.storage.pending is not self or (of.storage.root is not None and of.storage.root.lifted):
+            self.shells[id(shell)] = (weakref.ref(shell), of)
+
+    def _unshelled(self, t: Tensor) -> Tensor:
+        while id(t) in self.shells:
+            ref, of = self.shells[id(t)]
+            if ref() is not t or of.storage is not t.storage or of.type is not t.type:
+                return t
+            t = of
+        return t
+
     def _lift_alias(self, root: Root, t: Tensor) -> Node:
-        key = _chain_key(t)
+        key = view_key(t)
         node = root.aliases.get(key)
         if node is None:
             node = root.aliases[key] = self.builder.placeholder(t.type, "x", user_line())
@@ -186,19 +228,29 @@ class Recorder:
 
     def write(self, x: Tensor, value: Tensor) -> None:
         """x's memory takes `value`: its root gets a new value."""
-        new = self.node_of(value)
-        self.node_of(x)
+        _, new = self._nodes_of((x, value))
+        if x.storage in self.entangled:
+            self._write_through(x, value)
+            return
         root = x.storage.root
         if root.aliases or x._chain[: root.depth] != root.chain:
             self.flush("views of one memory that came in separately, one of them written")
-            new = self.node_of(value)
-            self.node_of(x)
+            _, new = self._nodes_of((x, value))
             root = x.storage.root
         root.value = put_chain_nodes(self.builder, root.value, x._chain[root.depth:], new)
         root.writes += 1
         if root.lifted:
             self.log.append((root, root.value))
         x.storage.pending = self
+
+    def _write_through(self, x: Tensor, value: Tensor) -> None:
+        """x's memory is reached in other ways too: written at once, after all that was read before."""
+        self.flush(ENTANGLED)
+        np.copyto(x.nd, value.nd)
+
+    def entangle(self, tensors) -> None:
+        """Tensors whose memory others reach in ways not seen here (NumPy arrays, a second from_numpy)."""
+        self.entangled.update(t.storage for t in tensors)
 
     # what Python may ask for ----------------------------------------------------------------------
     def scalar(self, getter: Callable[[], float], value: float) -> Tensor:
@@ -248,8 +300,15 @@ class Recorder:
         """`t.grad` is replaced; what it was does not matter if it was not read before."""
         self.grads.setdefault(id(t), Grad(t, t._grad, False))
 
-    def enters_backward(self, roots) -> None:
-        self.backwards.extend(roots)
+    def changes_grad_flag(self, t: Tensor) -> None:
+        """Python sets requires_grad on what the call did not make."""
+        if t.storage.pending is not self or self.root(t.storage) is None or self.root(t.storage).lifted:
+            self.leaves_graph("requires_grad is set on a tensor from outside")
+
+    def walks(self, node) -> None:
+        """Backward goes through what another call left on the tape, which a replay will not find."""
+        if 0 <= node.order < self.first:
+            self.leaves_graph("backward through a history from before the call")
 
     # flushing -------------------------------------------------------------------------------------
     def alive(self) -> list[Storage]:
@@ -294,6 +353,9 @@ class Recorder:
             s.array, s.pending = _owned(array, taken), None
 
 
+ENTANGLED = "memory that several tensors or arrays share unknown to each other is written"
+
+
 def _owned(array, taken: set[int]):
     """An array that nothing else aliases: the interpreter may return views, inputs, one array twice."""
     if (array.base is None and array.flags.owndata and array.flags.c_contiguous
@@ -301,10 +363,6 @@ def _owned(array, taken: set[int]):
         taken.add(id(array))
         return array
     return np.array(array, order="C")
-
-
-def _chain_key(t: Tensor) -> tuple:
-    return tuple((op, tuple(sorted(attrs.items()))) for op, attrs, _ in t._chain)
 
 
 def put_chain_nodes(builder: Builder, root: Node, chain, value: Node) -> Node:

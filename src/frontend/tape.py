@@ -12,6 +12,11 @@ from ..ir.type import TensorType
 _sequence = itertools.count()
 
 
+def next_order() -> int:
+    """A number above those of all nodes so far and below those of all to come."""
+    return next(_sequence)
+
+
 class _Modes(threading.local):
     grad = True
     inference = False
@@ -75,9 +80,10 @@ class TapeNode:
         self.saved, self.saved_out = None, ()
 
     def replace_saved(self, old, new) -> None:
-        """Saved operand `old` is about to be rebound: keep its former identity, without a cycle."""
+        """Saved operand `old` is about to be written: `new` holds its value and its place on the tape."""
         if self.saved is not None:
-            self.saved = tuple((new, s[1]) if type(s) is tuple and s[0] is old else s for s in self.saved)
+            self.saved = tuple((new, new.storage.version) if type(s) is tuple and s[0] is old else s
+                               for s in self.saved)
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"

@@ -16,6 +16,9 @@ from .interpreter import current
 from .tape import AccumulateGrad, TapeNode, modes
 
 
+OFF_TAPE = -1  # generation of a detached view: its base's history is not its own
+
+
 class Size(tuple):
     """A shape: a tuple with `numel()`, as torch.Size."""
 
@@ -139,6 +142,8 @@ class Tensor(Arith):
 
     @property
     def _version(self) -> int:
+        if current.recorder is not None:
+            current.recorder.leaves_graph("a read of a version counter")
         return self.storage.version
 
     @property
@@ -173,7 +178,7 @@ class Tensor(Arith):
     # tape -----------------------------------------------------------------------------------------
     @property
     def requires_grad(self) -> bool:
-        if self._root is not None and self._generation != self._root._generation:
+        if self._root is not None and self._generation not in (self._root._generation, OFF_TAPE):
             self._refresh()
         return self._requires_grad
 
@@ -187,6 +192,8 @@ class Tensor(Arith):
             return
         if value and not self.type.dtype.is_differentiable:
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if current.recorder is not None and value is not self._requires_grad:
+            current.recorder.changes_grad_flag(self)
         self._requires_grad = bool(value)
 
     def requires_grad_(self, requires_grad: bool = True):
@@ -200,7 +207,7 @@ class Tensor(Arith):
 
     @property
     def grad_fn(self):
-        if self._root is not None and self._generation != self._root._generation:
+        if self._root is not None and self._generation not in (self._root._generation, OFF_TAPE):
             self._refresh()
         return self._fn
 
@@ -265,7 +272,7 @@ class Tensor(Arith):
     @property
     def data(self) -> Tensor:
         """The same memory, off the tape; writes through it are not seen by autograd's checks."""
-        return self.shell()
+        return self.detach()
 
     @data.setter
     def data(self, value: Tensor):
@@ -276,9 +283,19 @@ class Tensor(Arith):
         self._root, self._chain = value._root, value._chain
         rebinds[0] += 1
 
+    def _off_tape(self) -> Tensor:
+        """The same view with no history, now or after its base is written."""
+        out = self.shell()
+        if out._root is not None:
+            out._generation = OFF_TAPE
+        return out
+
     def detach(self) -> Tensor:
         """Returns a view that is not on the tape."""
-        return self.shell()
+        out = self._off_tape()
+        if current.recorder is not None:
+            current.recorder.detached(out, self)
+        return out
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Computes the gradients of this tensor with respect to the leaves, as torch.Tensor.backward."""
@@ -368,7 +385,14 @@ class Tensor(Arith):
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
                                "tensor.detach().numpy() instead.")
-        return self.nd
+        return self._exposed()
+
+    def _exposed(self) -> np.ndarray:
+        """The values as an array that its taker may keep, read and write."""
+        array = self.nd
+        if current.recorder is not None:
+            current.recorder.entangle((self,))
+        return array
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
@@ -379,7 +403,7 @@ class Tensor(Arith):
     def __dlpack__(self, **kwargs):
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return self.nd.__dlpack__(**kwargs)
+        return self._exposed().__dlpack__(**kwargs)
 
     def __dlpack_device__(self):
         return (1, 0)
@@ -418,7 +442,7 @@ class Tensor(Arith):
         self.__dict__.update(state)
 
 
-rebinds = [0]  # counts changes of a tensor's storage or type, for cached addresses
+rebinds = [0]  # counts changes of a tensor's storage, type or hooks, for what replays remember
 
 
 def _warn_non_leaf_grad():

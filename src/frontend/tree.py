@@ -13,7 +13,7 @@ from .errors import Refused
 from .tensor import Size, Tensor
 
 _LASTING = (type, FunctionType, BuiltinFunctionType, ModuleType, DType, device, Size)  # handed out as they are
-_ATOMS = (int, float, bool, str, bytes, complex, type(None))
+ATOMS = (int, float, bool, str, bytes, complex, type(None))
 
 
 def flatten(value: Any, leaves: list[Tensor]) -> Any:
@@ -25,12 +25,12 @@ def flatten(value: Any, leaves: list[Tensor]) -> Any:
         leaves.append(value)
         return "T"
     kind = type(value)
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return (kind, repr(value)) if kind is float else (kind, value)
     if kind is tuple or kind is list:
         return (kind, *[flatten(v, leaves) for v in value])
     if kind is dict:
-        return (kind, *[(k if isinstance(k, _ATOMS) else Identity(k), flatten(v, leaves))
+        return (kind, *[(k if isinstance(k, ATOMS) else Identity(k), flatten(v, leaves))
                         for k, v in value.items()])
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return (kind, *[flatten(v, leaves) for v in value])
@@ -64,23 +64,61 @@ class Identity:
         return f"<{self.name}>"
 
 
-def template(value: Any, place) -> Any:
-    """`value` with each tensor replaced by place(tensor), as nested ('kind', ...) records to `rebuild`."""
+def tensors_of(value: Any) -> list[Tensor]:
+    """The tensors in `value`, as often as they are there."""
+    leaves: list[Tensor] = []
+    flatten(value, leaves)
+    return leaves
+
+
+def containers_of(value: Any) -> list:
+    """The lists, tuples, dicts and dataclass instances that `flatten` looks into."""
+    found, stack = [], [value]
+    while stack:
+        one = stack.pop()
+        kind = type(one)
+        if kind is dict:
+            stack += one.values()
+        elif kind in (list, tuple) or (isinstance(one, tuple) and hasattr(one, "_fields")):
+            stack += one
+        elif dataclasses.is_dataclass(one) and not isinstance(one, type):
+            stack += [getattr(one, f.name) for f in dataclasses.fields(one)]
+        else:
+            continue
+        found.append(one)
+    return found
+
+
+def template(value: Any, place, outside: set[int]) -> Any:
+    """`value` with each tensor replaced by place(tensor), as nested ('kind', ...) records to `rebuild`.
+
+    Refused if a container in it is one of `outside` (by id) or is there twice: a replay makes anew.
+    """
     if isinstance(value, Tensor):
         return ("tensor", place(value))
     kind = type(value)
-    if kind in (tuple, list):
-        return ("sequence", kind, [template(v, place) for v in value])
-    if kind is dict:
-        return ("dict", [(k, template(v, place)) for k, v in value.items()])
+    if kind is tuple:
+        return ("sequence", kind, [template(v, place, outside) for v in value])
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return ("named", kind, [template(v, place) for v in value])
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return ("dataclass", kind, [(f.name, template(getattr(value, f.name), place))
-                                    for f in dataclasses.fields(value)])
-    if kind not in _ATOMS and not isinstance(value, _LASTING):
+        return ("named", kind, [template(v, place, outside) for v in value])
+    if kind in (list, dict) or (dataclasses.is_dataclass(value) and not isinstance(value, type)):
+        return _container(value, place, outside)
+    if kind not in ATOMS and not isinstance(value, _LASTING):
         raise Refused(f"an object of class {kind.__name__} is returned, which a replay could not make anew")
     return ("same", value)
+
+
+def _container(value: Any, place, outside: set[int]) -> Any:
+    kind = type(value)
+    if id(value) in outside:
+        raise Refused(f"a {kind.__name__} that was not made in the call, or twice the same, is returned")
+    outside.add(id(value))
+    if kind is list:
+        return ("sequence", kind, [template(v, place, outside) for v in value])
+    if kind is dict:
+        return ("dict", [(k, template(v, place, outside)) for k, v in value.items()])
+    return ("dataclass", kind, [(f.name, template(getattr(value, f.name), place, outside))
+                                for f in dataclasses.fields(value)])
 
 
 def rebuild(spec: Any, tensors) -> Any:

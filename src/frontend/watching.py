@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 
+from dataclasses import is_dataclass
+
 from .recorder import PACKAGE
 from .tensor import Tensor
 from .watch import Hooks, Watch, compile_guards
@@ -24,9 +26,9 @@ def _is_managed(obj) -> bool:
 class Watched:
     """One watched call."""
 
-    def __init__(self, fn):
+    def __init__(self, fn, owned=()):
         self.watch = Watch(fn, Hooks(is_framework_file=_is_framework_file, is_value=_is_value,
-                                     is_managed=_is_managed, known_calls=frozenset()))
+                                     is_managed=_is_managed, known_calls=frozenset()), owned)
 
     def __enter__(self):
         # a collection may run anybody's callbacks and finalizers in the middle of the user's code
@@ -43,6 +45,15 @@ class Watched:
     @property
     def lazy(self):
         return self.watch.lazy
+
+    def found(self) -> list:
+        """The tensors and containers that the call found where its guards look."""
+        out: list = []
+        for guard in self.watch.guards:
+            out += guard.expected if type(guard.expected) is tuple else (guard.expected,)
+            if isinstance(guard.holder, (list, dict)):
+                out.append(guard.holder)
+        return [o for o in out if isinstance(o, (Tensor, list, dict)) or is_dataclass(o)]
 
     def compile_guards(self):
         return compile_guards(self.watch.guards)
