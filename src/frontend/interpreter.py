@@ -96,7 +96,7 @@ def wrap(array, dev=CPU):
 
 def _view(source, array, op, attrs):
     """The result of an aliasing op: a view of `source`'s storage, or a fresh tensor if NumPy copied."""
-    from .tensor import Tensor
+    from .tensor import OFF_TAPE, Tensor
 
     have = source.nd
     if array is not have and array.size and not _within(array, have):
@@ -107,6 +107,8 @@ def _view(source, array, op, attrs):
     out = Tensor._from_array(array, type, source.storage)
     out._root = source if source._root is None else source._root
     out._chain = (*source._chain, (op, attrs, source.type))
+    # what it has of history is recorded now; a view of a detached view stays off the tape
+    out._generation = source._generation if source._generation == OFF_TAPE else out._root._generation
     return out
 
 

@@ -13,7 +13,7 @@ from ..ir.ops.movement import inverse
 from . import tape
 from .interpreter import current
 from .tape import modes
-from .tensor import Tensor
+from .tensor import OFF_TAPE, Tensor
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -22,6 +22,7 @@ LEAF_VIEW = "a view of a leaf Variable that requires grad is being used in an in
 def assign(x: Tensor, value: Tensor) -> Tensor:
     """Makes `value` (of x's type) the content of x, seen by all views of its storage; returns x."""
     check_writable(x, value)
+    _keep_old(x, value)
     if current.recorder is not None:
         current.recorder.write(x, value)
     else:
@@ -37,6 +38,21 @@ def assign(x: Tensor, value: Tensor) -> Tensor:
     return x
 
 
+def _keep_old(x: Tensor, value: Tensor) -> None:
+    """The op that made `value` may have saved x as an operand: what x holds now is kept for its gradient."""
+    node = value._fn
+    if not isinstance(node, tape.TapeNode) or not node.saved or value.storage is x.storage:
+        return
+    if not any(type(s) is tuple and s[0] is x for s in node.saved):
+        return
+    if current.recorder is not None:
+        old = current.recorder.pending(current.recorder.node_of(x))
+    else:
+        old = Tensor._from_array(np.array(x.nd, order="C"), x.type)
+    old._fn, old._number, old._requires_grad = x.grad_fn, x._number, x.requires_grad
+    node.replace_saved(x, old)
+
+
 def check_writable(x: Tensor, value: Tensor) -> None:
     """Raises before anything is changed."""
     if x.type is not value.type:
@@ -47,7 +63,8 @@ def check_writable(x: Tensor, value: Tensor) -> None:
                            f"{x.type.dtype.name}")
     if modes.grad and x.requires_grad and x.is_leaf:
         raise RuntimeError(LEAF)
-    if modes.grad and x._root is not None and x._root.requires_grad and x._root.is_leaf:
+    root = _base(x)
+    if modes.grad and root is not None and root.requires_grad and root.is_leaf:
         raise RuntimeError(LEAF_VIEW)
     if any(op is expand for op, _, _ in x._chain):
         raise RuntimeError(
@@ -57,19 +74,23 @@ def check_writable(x: Tensor, value: Tensor) -> None:
 
 def rebase(x: Tensor, value: Tensor) -> None:
     """The tape after `x` took `value`: x, its base and the base's other views get new histories."""
-    if value._fn is not None and value._fn.saved is not None:
-        value._fn.replace_saved(x, _frozen(x))
-    root = x._root
+    root = _base(x)
     if root is None:
         x._fn, x._number, x._requires_grad = value.grad_fn, value._number, value.requires_grad
         if value.requires_grad and value._fn is None:  # a leaf was copied in
             x._fn, x._number = _copy_node(value)
-        x._generation += 1
+        if x._root is None:
+            x._generation += 1
         return
     put = history(root, lambda t: put_chain(t, x._chain, value))
     root._fn, root._number, root._requires_grad = put
     root._generation += 1
     regenerate(x)
+
+
+def _base(x: Tensor) -> Tensor | None:
+    """The tensor whose history x shares as a view; a detached view has none."""
+    return None if x._generation == OFF_TAPE else x._root
 
 
 def _frozen(x: Tensor) -> Tensor:
