@@ -127,21 +127,43 @@ class _Fuser:
                 return f"%{node.name} is made from this kernel's results by another step"
         if len(group.stages) >= MOST_STAGES or len(group.loads | set(stage.sources)) > MOST_LOADS:
             return "the kernel is large enough"
-        index = self._map(stage, group)
-        if index is None:
-            return f"a space of {list(stage.domain)} does not fit one of {list(group.shape)}"
-        rows, why = _rows_with(stage, index, group, self.axes)
-        if why:
-            return why
-        why = self._misaligned(stage, index, group, rows)
-        if why:
-            return why
-        group.rows = rows
-        self._include(stage, group, index)
-        return ""
+        first = ""
+        for index in (self._map(stage, group), self._permuted(stage, group)):
+            if index is None:
+                continue
+            rows, why = _rows_with(stage, index, group, self.axes)
+            why = why or self._misaligned(stage, index, group)
+            if not why:
+                group.rows = rows
+                self._include(stage, group, index)
+                return ""
+            first = first or why
+        return first or f"a space of {list(stage.domain)} does not fit one of {list(group.shape)}"
+
+    def _permuted(self, stage: Stage, group: Group) -> tuple | None:
+        """The index by which a stage over the group's dims in another order reads the group's values."""
+        if len(stage.domain) != len(group.shape) or sorted(stage.domain) != sorted(group.shape):
+            return None
+        own, found = stage.index, {}
+        for load in stage.loads:
+            maker = group.makes.get(load.data[0])
+            if maker is not None:
+                made = value_index(maker, group.at[maker])
+                found |= {i: m for i, m in zip(load.data[1], made, strict=True) if i in own and type(i) is Ix}
+        left = [v for v in self.axes.index(group.shape) if v not in found.values()]
+        index = []
+        for i, n in zip(own, stage.domain, strict=True):
+            if n > 1 and i not in found:
+                same = next((v for v in left if type(v) is Ix and v.hi == n - 1), None)
+                if same is None:
+                    return None
+                left.remove(same)
+                found[i] = same
+            index.append(found[i] if n > 1 else 0)
+        return tuple(index) if found else None
 
     def _map(self, stage: Stage, group: Group) -> tuple | None:
-        """The stage's index in the group's variables, or None."""
+        """The stage's index in the group's variables, in order, or None."""
         if stage.domain == group.shape:
             return stage.index
         size, strides = prod(stage.domain), contiguous_strides(stage.domain)
@@ -155,7 +177,7 @@ class _Fuser:
             return None
         return unflatten(flat, stage.domain, strides)
 
-    def _misaligned(self, stage: Stage, index: tuple, group: Group, rows) -> str:
+    def _misaligned(self, stage: Stage, index: tuple, group: Group) -> str:
         """Why a read of the group's own values is not of the same point, or ''."""
         inner = [load for load in stage.loads if load.data[0] in group.makes]
         if not inner:

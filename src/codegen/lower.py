@@ -10,14 +10,12 @@ from ..ir.type import contiguous_strides
 from .fuse import Group, is_partial, value_index
 from .index import Ix, Read, Var, flatten, index_of, release, substitute, variables
 from .inline import Emitter, within
+from .lanes import arrange, lane_last
 from .loops import CheckRange, Expr, Fold, Nest, Pass, Store, Table, Walk
 from .reuse import kept_values
 from .space import make_space
 from .stages import Stage, index_of_expr, roots_of, walk
 from .views import Axes
-
-
-SHORT = 32  # rows of fewer points are done side by side
 
 
 @dataclass(slots=True)
@@ -59,9 +57,8 @@ class Lowerer:
             self._stage(stage)
         self._pass(0)
         nest = Nest(tuple(self.space.rows), self.passes, tuple(n.type.dtype for n in self.slots),
-                    frozenset(self.written), self._lanes())
-        if nest.lanes == "rows":
-            nest.rows = _lane_last(nest.rows)
+                    frozenset(self.written))
+        self._arrange(nest)
         nest.parts = max((s.node.type.shape[0] for s in group.stages if is_partial(s)), default=0)
         if nest.lanes == "inner":
             nest.kept = kept_values(nest)
@@ -71,20 +68,16 @@ class Lowerer:
     def is_scatter(self) -> bool:
         return self.group.stages[0].role == "scatter"
 
-    def _lanes(self) -> str:
+    def _arrange(self, nest: Nest) -> None:
+        """Chooses the nest's form."""
         if self.is_scatter:
-            return "rows"
-        if self.space.is_flat:
-            return "flat"
-        shape, rows = self.group.shape, self.group.rows
-        if rows is None or not self.space.rows:
-            return "inner"
-        last = max((d for d, n in enumerate(shape) if n > 1), default=0)
-        if last in rows:
-            return "rows"
-        lane = _lane_last(tuple(self.space.rows))[-1]
-        short = sum(w.size for w in self.passes[0].walks) < SHORT and lane.extent >= SHORT // 2
-        return "rows" if short and all(f.how == "along" for p in self.passes for f in p.folds) else "inner"
+            nest.lanes, nest.rows = "rows", lane_last(nest.rows)
+        elif self.space.is_flat:
+            nest.lanes = "flat"
+        else:
+            shape, rows = self.group.shape, self.group.rows
+            last = max((d for d, n in enumerate(shape) if n > 1), default=0)
+            arrange(nest, rows is not None and last in rows)
 
     # where things stand -------------------------------------------------------------------------
     def _strides(self, node: Node) -> tuple[int, ...]:
@@ -234,15 +227,6 @@ class Lowerer:
             strides = contiguous_strides(node.type.shape[1:])
             for walk_, index in zip(step.walks, indices, strict=True):
                 walk_.places[fold] = flatten(value_index(stage, index), strides)
-
-
-def _lane_last(rows: tuple[Var, ...]) -> tuple[Var, ...]:
-    """The rows with the variable that makes the best lanes last: not a short digit of the last dim."""
-    if not rows:
-        return (Var("one", 1),)
-    if len(rows) > 1 and rows[-1].extent < SHORT // 4 and rows[-2].extent > rows[-1].extent:
-        return (*rows[:-2], rows[-1], rows[-2])
-    return rows
 
 
 def _always_inside(place: Ix | int, node: Node, strides: tuple[int, ...]) -> bool:
