@@ -35,15 +35,7 @@ class _Walk:
         if node.tensor_hooks or node.retained:  # whoever sees a cotangent may keep it
             self.given.update(g.storage for g in cotangents if g is not None)
         gs = [_hooked(node, i, g) for i, g in enumerate(cotangents)] if self.hooks else cotangents
-        if self.captures is not None:
-            for i, g in enumerate(gs):
-                if (node, i) in self.captures:
-                    self.captures[node, i] = g
-        if isinstance(node, AccumulateGrad):
-            if self.captures is None or (node, 0) in self.captures.get("leaves", ()):
-                accumulate(node.leaf, gs[0], self.given)
-            return []
-        if self.captures is not None and (node.order < self.first or not any(self.edges(node))):
+        if self._arrives(node, gs):
             return []
         if current.recorder is not None:
             current.recorder.walks(node)
@@ -53,6 +45,18 @@ class _Walk:
         if not self.keep:
             node.release()
         return out
+
+
+    def _arrives(self, node, gs: list) -> bool:
+        """Stores what a leaf or a captured place receives; True where the walk ends."""
+        captures = self.captures
+        if captures is not None:
+            captures.update({(node, i): g for i, g in enumerate(gs) if (node, i) in captures})
+        if isinstance(node, AccumulateGrad):
+            if captures is None or (node, 0) in captures.get("leaves", ()):
+                accumulate(node.leaf, gs[0], self.given)
+            return True
+        return captures is not None and (node.order < self.first or not any(self.edges(node)))
 
 
 def _node_hooks(node, grads, outs):

@@ -25,6 +25,7 @@ from .interpreter import current
 from .memory import Ranges
 from .mutation import put_chain
 from .rescue import rescue
+from .safety import CHECKED, fails_now
 from .strides import view_strides
 from .tape import next_order
 from .tensor import Tensor
@@ -112,6 +113,7 @@ class Recorder:
         self.born: list[weakref.ref] = []
         self.log: list[tuple[Root, Node]] = []  # writes to storages from outside, in program order
         self.memory = Ranges()
+        self.set_grads: list[tuple[Tensor, Tensor | None, int]] = []  # (owner, its .grad before, ops so far)
 
     def root(self, storage: Storage) -> Root | None:
         """What this stretch knows of a storage."""
@@ -125,9 +127,20 @@ class Recorder:
         type = op.infer(*types, **attrs)
         if op.alias and self._aliases(op, values[0], attrs):
             return (self._view(op, values[0], attrs, type),)
+        if op.kind in CHECKED and fails_now(op, values, attrs):
+            self._fail(op, values, attrs)
         args = self._nodes_of(values)
         nodes = self.builder.emit(op, args, attrs, type, user_line())
         return tuple(map(self.pending, nodes if isinstance(nodes, tuple) else (nodes,)))
+
+    def _fail(self, op, values, attrs) -> None:
+        """Raises the error of an op whose indices are known to be out of range, as eager does."""
+        self.flush("an index out of range")
+        saved, current.recorder = current.recorder, None
+        try:
+            op(*values, **attrs)
+        finally:
+            current.recorder = saved
 
     def _nodes_of(self, values) -> tuple:
         """The graph's values of all operands at once: looking at one may flush what another was."""
@@ -170,7 +183,7 @@ class Recorder:
             return known[2]
         if t._chain[: root.depth] == root.chain:
             node = root.value
-            for op, attrs, source in t._chain[root.depth:]:
+            for op, attrs, _ in t._chain[root.depth:]:
                 out = op.infer(node.type, **attrs)
                 node = self.builder.emit(op, (node,), attrs, out, user_line())
         elif root.writes:
@@ -296,14 +309,20 @@ class Recorder:
         """`t.grad` as it was at entry decides what happens: a replay needs it there, or not there, again."""
         self.grads.setdefault(id(t), Grad(t, t._grad, True))
 
-    def writes_grad(self, t: Tensor) -> None:
-        """`t.grad` is replaced; what it was does not matter if it was not read before."""
+    def writes_grad(self, t: Tensor, value: Tensor | None) -> None:
+        """`t.grad` becomes `value`; what it was does not matter if it was not read before."""
         self.grads.setdefault(id(t), Grad(t, t._grad, False))
+        self.set_grads.append((t, t._grad, len(self.builder.nodes)))
 
     def changes_grad_flag(self, t: Tensor) -> None:
         """Python sets requires_grad on what the call did not make."""
-        if t.storage.pending is not self or self.root(t.storage) is None or self.root(t.storage).lifted:
+        if self.is_outside(t) and t.storage not in self.constants:
             self.leaves_graph("requires_grad is set on a tensor from outside")
+
+    def is_outside(self, t: Tensor) -> bool:
+        """Whether t's memory was there before the call, or before the last flush."""
+        root = self.root(t.storage)
+        return root is None or root.lifted
 
     def walks(self, node) -> None:
         """Backward goes through what another call left on the tape, which a replay will not find."""
@@ -336,7 +355,7 @@ class Recorder:
             writes = [(len(alive) + k, place[id(r.tensor)]) for k, r in enumerate(written)]
             arrays = self._run_graph(graph, [i.tensor for i in inputs], writes, self.closing and not self.lazy)
         except Exception as error:
-            rescue(error, graph.nodes, [i.tensor.nd for i in inputs], alive, self.log, self.grads)
+            rescue(error, graph.nodes, [i.tensor.nd for i in inputs], alive, self.log, self.set_grads)
             self.failed = True
             raise
         finally:
