@@ -152,25 +152,49 @@ from .frontend.autocast import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from . import amp as amp, autograd as autograd, linalg as linalg, nn as nn, optim as optim
-    from . import utils as utils
+    from . import amp as amp, autograd as autograd, fft as fft, linalg as linalg, nn as nn, optim as optim
+    from . import special as special, utils as utils
     from .frontend.compile import compile as compile
 
 newaxis = None
 del _methods
-_LATE = ("amp", "autograd", "linalg", "nn", "optim", "utils")  # loaded when first asked for
+_LATE = ("amp", "autograd", "fft", "linalg", "nn", "optim", "special", "utils")  # loaded when first asked for
+_LATE_NAMES = {
+    "compile": "compile",
+    **dict.fromkeys(("istft", "stft"), "functions.fft"),
+    **dict.fromkeys(("cdist", "pdist"), "functions.distance"),
+    **dict.fromkeys(("cosine_similarity", "pairwise_distance", "layer_norm", "group_norm"), "functions.nn.norm"),
+    **dict.fromkeys(("dropout", "alpha_dropout"), "functions.nn.dropout"),
+    **dict.fromkeys(("celu", "hardshrink", "prelu", "relu_", "rrelu", "selu", "threshold"), "functions.nn.activation"),
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+                    "functions.nn.conv"),
+    **dict.fromkeys(("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"), "functions.nn.vision"),
+    **dict.fromkeys(("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
+                     "HalfTensor", "IntTensor", "LongTensor", "ShortTensor"), "functions.legacy"),
+    **dict.fromkeys(("are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "contiguous_format",
+                     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+                     "is_deterministic_algorithms_warn_only_enabled", "layout", "memory_format", "preserve_format",
+                     "set_float32_matmul_precision", "set_num_threads", "strided", "typename",
+                     "use_deterministic_algorithms"), "settings"),
+}
 
 
 def __getattr__(name: str):
-    if name == "compile":
-        from .frontend.compile import compile
-
-        globals()["compile"] = compile
-        return compile
     if name in _LATE:
         return _import_module("." + name, __name__)
+    if name in _LATE_NAMES:
+        value = getattr(_import_module(".frontend." + _LATE_NAMES[name], __name__), name)
+    elif name.startswith("_foreach_"):
+        value = _import_module(".frontend.functions.foreach", __name__).FOREACH.get(name)
+    elif name == "_assert":
+        value = _import_module(".frontend.settings", __name__).assert_
+    else:
+        value = None
+    if value is not None:
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'treadle' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, "compile"})
+    return sorted({*globals(), *_LATE, *_LATE_NAMES})

@@ -97,6 +97,21 @@ def unchanged(self, *_args, **_kwargs):
     return self
 
 
+def _layout(self):
+    """How the elements are kept: strided."""
+    from .settings import strided
+
+    return strided
+
+
+def _stft(self, *args, **kwargs):
+    """torch.stft of this signal."""
+    from .functions.fft import stft
+
+    return stft(self, *args, **kwargs)
+
+
+Tensor.layout, Tensor.stft = property(_layout), _stft
 Tensor.get_device, Tensor.is_shared, Tensor.is_pinned = get_device, is_shared, is_shared
 Tensor.pin_memory = Tensor.share_memory_ = unchanged
 Tensor.__pos__ = pointwise.positive

@@ -56,3 +56,6 @@ from ..frontend.functions.nn.vision import (
     unfold as unfold, upsample as upsample, upsample_bilinear as upsample_bilinear,
     upsample_nearest as upsample_nearest,
 )  # fmt: skip
+from ..frontend.functions.nn.bag import embedding_bag as embedding_bag
+from ..frontend.functions.nn.ctc import ctc_loss as ctc_loss
+from ..frontend.functions.distance import pdist as pdist

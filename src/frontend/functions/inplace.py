@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir import ops
 from ...ir.arith import cast, expand_to, is_number
+from ..interpreter import current
 from ..mutation import assign
 from ..tensor import Tensor
 from . import binary, complexes, matmul, pointwise, select, shape, storage
@@ -169,6 +170,8 @@ t_ = _becomes(shape.t, "t_")
 
 def detach_(input):
     """Takes input off the tape, in place; returns input."""
+    if current.recorder is not None and current.recorder.is_outside(input):
+        current.recorder.leaves_graph("a tensor from outside is taken off the tape")
     input._fn, input._number, input._requires_grad = None, 0, False
     return input
 

@@ -79,6 +79,10 @@ def resize_as_(input, the_template, memory_format=None):
 
 def rebind(x: Tensor, view: Tensor) -> Tensor:
     """Makes x stand for `view`, a view of it, in place (squeeze_, transpose_, ...)."""
+    if current.recorder is not None:
+        current.recorder.flush("a tensor becomes another view of itself")
+        _ = view.nd
+        x._node = None
     x.type, x._nd, x._chain = view.type, view._nd, view._chain
     x._root = None if view._root is x else view._root
     if x._root is None:

@@ -2,9 +2,11 @@
 
 from .. import arith as _arith
 from ..op import Op
-from . import contract, create, elementwise, gather, library, linalg, movement, project, random, reduce, scan, views
+from . import (contract, create, elementwise, fourier, gather, library, linalg, movement, project, random, reduce, scan,
+               views)
 
-_FAMILIES = (create, elementwise, movement, views, reduce, contract, gather, scan, random, library, linalg, project)
+_FAMILIES = (create, elementwise, movement, views, reduce, contract, gather, scan, random, library, linalg, fourier,
+             project)
 TABLE: dict[str, Op] = {
     row.name: row for family in _FAMILIES for row in vars(family).values() if isinstance(row, Op)
 }
