@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from .index import Var, coefficient
+from .index import Var, coefficient, variables
 from .loops import Nest
 from .space import WORK
 from .stages import walk
@@ -56,16 +56,17 @@ def _inner(nest: Nest) -> tuple[Var, ...]:
 
 
 def _best(nest: Nest, among: tuple[Var, ...], default: Var | None = None) -> Var | None:
-    """The variable with most unit steps in the nest's accesses; the default where it is as good."""
+    """The variable along which most elements are accessed in unit steps; the default where it is as good."""
     places = {}
     for step in nest.passes:
         places |= {e.data: None for e in walk(step.roots()) if e.kind == "access"}
         stores = [s for w in step.walks for s in w.stores] + step.row_stores
         places |= {(s.slot, s.offset): None for s in stores}
+    sizes = {p: prod(v.extent for v in variables(p[1]) if isinstance(v, Var)) for p in places}
     default = default or (among[-1] if among else None)
 
     def votes(v: Var) -> int:
-        return sum(coefficient(place, v) == 1 for _, place in places)
+        return sum(size for place, size in sizes.items() if coefficient(place[1], v) == 1)
 
     best, most = default, votes(default) if default and default.extent >= LEAST else 0
     for v in among:
