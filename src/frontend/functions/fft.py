@@ -210,7 +210,9 @@ def _window(window, win_length, n_fft, like):
     if window is None:
         window = ops.full(shape=(win_length,), value=1, dtype=like.type.dtype.to_real(), device=like.type.device)
     left = (n_fft - win_length) // 2
-    return ops.pad(window, before=(left,), after=(n_fft - win_length - left,), value=0) if win_length < n_fft else window
+    if win_length == n_fft:
+        return window
+    return ops.pad(window, before=(left,), after=(n_fft - win_length - left,), value=0)
 
 
 def stft(input, n_fft: int, hop_length=None, win_length=None, window=None, center: bool = True,
@@ -255,7 +257,7 @@ def istft(input, n_fft: int, hop_length=None, win_length=None, window=None, cent
     if pieces.type.dtype.kind == "c" and not return_complex:
         pieces = ops.real(pieces)
     shape = _window(window, width, n_fft, x)
-    n, count, _ = pieces.type.shape
+    count = pieces.type.shape[1]
     total = n_fft + hop * (count - 1)
 
     def overlapped(p):

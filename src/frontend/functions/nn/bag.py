@@ -15,8 +15,8 @@ def _bags(input, offsets, include_last_offset):
     """(flat places, the bag of each, the number of bags)."""
     if input.type.ndim == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
-                             f"length sequences. However, found offsets of type {type(offsets)}")
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+                             f"fixed length sequences. However, found offsets of type {type(offsets)}")
         n, length = input.type.shape
         bag = ops.iota(size=n, dtype=dt.int64, device=input.type.device)
         bag = ops.expand(ops.reshape(bag, shape=(n, 1)), shape=(n, length))
@@ -29,20 +29,20 @@ def _bags(input, offsets, include_last_offset):
     ends = starts[1:] if include_last_offset else np.append(starts[1:], input.type.numel)
     starts = starts[:-1] if include_last_offset else starts
     if len(starts) and starts[0] != 0:
-        raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position "
-                         f"0. However, got {starts[0]}")
+        raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                         f"position 0. However, got {starts[0]}")
     return input, made(np.repeat(np.arange(len(starts)), ends - starts)), len(starts)
 
 
-def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type: float = 2, scale_grad_by_freq: bool = False,
-                  mode: str = "mean", sparse: bool = False, per_sample_weights=None,
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type: float = 2,
+                  scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights=None,
                   include_last_offset: bool = False, padding_idx=None):
     """Returns for each bag of places the sum, mean or max of weight's rows there; 0 for an empty bag."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
-                                  f"for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")
+        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only "
+                                  f"supported for mode='sum' (got mode='{mode}').")
     flat, bag, count = _bags(input, offsets, include_last_offset)
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type)
     t = rows.type
