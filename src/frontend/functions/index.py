@@ -7,8 +7,10 @@ import numpy as np
 from ...ir import dtype as dt
 from ...ir import ops
 from ...ir.arith import broadcast_shape, cast, expand_to, is_number
+from ...ir.ops.gather import check_range
 from ..interpreter import current
-from ..mutation import assign
+from ..mutation import assign, check_writable
+from ..tape import modes
 from ..tensor import Tensor
 from .create import tensor
 from .select import filled, wrapped
@@ -273,7 +275,23 @@ def _fill(view, dim, mask, value):
 
 def _write(row, target, columns, value):
     shape = columns[0].type.shape + target.type.shape[len(columns):]
-    assign(target, row(target, _fitted(value, target.type.with_shape(shape)), *columns))
+    value = _fitted(value, target.type.with_shape(shape))
+    if row is ops.index_set and current.recorder is None and not (
+            modes.grad and (target.requires_grad or value.requires_grad)):
+        _write_now(target, columns, value)
+    else:
+        assign(target, row(target, value, *columns))
+
+
+def _write_now(target, columns, value):
+    """The write alone, where nothing needs the tensor's former value."""
+    array = target.nd
+    places = tuple(c.nd for c in columns)
+    for d, place in enumerate(places):
+        check_range(place, array.shape[d], d)
+    check_writable(target, target)
+    array[places] = value.nd
+    target.storage.version += 1
 
 
 def _put_target(x, indices):
