@@ -99,6 +99,11 @@ class Captured:
     pins: dict[int, weakref.ref] = field(default_factory=dict)  # arguments that must be these tensors
     apart: frozenset[int] = frozenset()  # ids of tensors that no other argument may be
 
+    @property
+    def moves(self) -> bool:
+        """Whether the prologue draws random numbers or runs Python: not to be done twice."""
+        return any(p.kind != "scalar" for p in self.prologue)
+
     def changed_grads(self, args: Sequence[Tensor] | None = None) -> str | None:
         """Names a `.grad` that is not as it was when the call began; without args, those held elsewhere."""
         for key, state in self.grad_guards:
@@ -108,6 +113,10 @@ class Captured:
             if owner is None or grad_state(owner) is not state:
                 return "the .grad of a tensor" if owner is None else f"the .grad of a {owner.type} tensor"
         return None
+
+    def grad_states(self) -> tuple:
+        """The states that `.grad`s were in, comparable between calls."""
+        return tuple((key if type(key) is int else id(key()), state) for key, state in self.grad_guards)
 
     def fits(self, args: Sequence[Tensor]) -> bool:
         """Whether arguments are also held elsewhere exactly where they were at the recording."""
@@ -210,7 +219,7 @@ def capture(recorder: Recorder, result, known: Known) -> Captured:
     written = recorder.written()
     fresh = [s.root.value for s in places.storages]
     outputs = [*fresh, *(r.value for r in written)]
-    joint = capture_joint(recorder, _fresh_roots(result, places), places.seen)
+    joint = capture_joint(recorder, _fresh_roots(result, places), places.seen, fresh)
     if joint is not None:
         outputs += joint.saved_nodes
     writes = tuple((len(fresh) + k, places.number(r.tensor)) for k, r in enumerate(written))

@@ -12,19 +12,21 @@ from typing import Any
 from .callkey import mode_key, sharing_key, tensor_key
 from .capture import Captured, Known, capture
 from .errors import Refused
-from .engine import Report, check_backend, make_executable
+from .engine import Report, check_backend, make_executable, warn_once
 from .fastcall import MISS, fast_call
 from .interpreter import current
 from .recorder import Recorder
 from .memory import overlapping
 from .replay import Replay, Stale
-from .safety import WouldFail
+from .safety import Committing, WouldFail
 from .stretches import Stretches
 from .tensor import Tensor
-from .tree import containers_of, flatten
+from .tree import atomless, atoms_of, containers_of, flatten
 from .watching import Watched, watch
 
 BOUND = 64  # entries a compiled function keeps, the least recently used goes first
+GRAPHS = 8  # graphs kept for one key
+VALUES = 16  # values of plain arguments that get graphs of their own
 PATIENCE = 4  # calls that change their own guards before a function is lazy for that key
 
 
@@ -47,12 +49,15 @@ class Entry:
 class State:
     """What a compiled function knows for one key."""
 
-    __slots__ = ("entries", "lazy", "records", "unstable")
+    __slots__ = ("built", "entries", "grads", "lazy", "records", "unstable", "varied")
 
-    def __init__(self):
+    def __init__(self, varied: bool = False):
         self.entries: list[Entry] = []
+        self.built = 0  # graphs compiled, those no longer kept too
+        self.grads: object = None  # states of the `.grad`s that the last unstable call met
         self.unstable = 0
         self.records = 0
+        self.varied = varied  # one of very many calls that differ in a plain value
         self.lazy: list[str] = []
 
 
@@ -64,6 +69,7 @@ class Compiled:
         self.states: OrderedDict[Any, State] = OrderedDict()
         self.lock = threading.RLock()
         self.events: list[str] = []
+        self.kinds: dict[Any, list] = {}  # keys without their plain values -> the values met
         self.stretches = Stretches(backend)
         self._fast: Callable | None = None  # the shortest way through the entry that served last
         functools.update_wrapper(self, fn, updated=())
@@ -95,6 +101,10 @@ class Compiled:
     def _record(self, key, leaves, args, kwargs):
         with self.lock:
             state = self.states.get(key)
+            if state is None and self._varies(key):
+                key = ("any value", atomless(key[0]), *key[1:])
+                state = self.states.get(key) or State(varied=True)
+                self.states[key] = state
             if state is None:
                 state = self.states[key] = State()
                 while len(self.states) > BOUND:
@@ -115,9 +125,36 @@ class Compiled:
             self._consider(state, watched.compile_guards(), captured)
         return result
 
+    def _varies(self, key) -> bool:
+        """Whether calls like this one came with so many plain values that a graph for each is no use."""
+        values = atoms_of(key[0])
+        if not values:
+            return False
+        if len(self.kinds) > 4 * BOUND:
+            self.kinds.clear()
+        seen = self.kinds.setdefault((atomless(key[0]), *key[1:]), [])
+        if values in seen:
+            return False
+        if len(seen) > VALUES:
+            return True
+        seen.append(values)
+        if len(seen) > VALUES:
+            changing = [f"{a!r} and {b!r}" for a, b in zip(seen[0], values, strict=True) if a != b]
+            warn_once(f"{self.__name__}: more than {VALUES} values of an argument ({changing[0]}, ...) met so "
+                      "far; calls with other ones run their Python. Give a tensor instead of the number.")
+        return len(seen) > VALUES
+
+    def _thrashes(self, state: State) -> bool:
+        """Whether graphs are built and hardly ever used."""
+        return state.built >= GRAPHS and sum(e.replay.calls for e in state.entries) < 2 * state.built
+
     def _consider(self, state: State, guards, captured: Captured) -> None:
         """Builds the graph unless the call itself changed what it read: then the next call is recorded too."""
-        changed = captured.changed_grads() or (None if guards.check() else guards.first_failure())
+        changed = None if guards.check() else guards.first_failure()
+        grads = captured.grad_states()
+        if changed is None and state.grads != grads:  # met twice, it will come again
+            changed = captured.changed_grads()
+        state.grads = grads
         if changed is None:
             self._add(state, guards, captured)
         else:
@@ -139,6 +176,9 @@ class Compiled:
     def _capture(self, state: State, recorder: Recorder, watched: Watched, result, known: Known):
         reasons = [f"{text} ({line})" for text, line in recorder.lazy]
         reasons += [str(r) for r in watched.lazy]
+        if not reasons and (state.varied or self._thrashes(state)):
+            reasons = ["what it reads is different at each call" if not state.varied else
+                       f"more than {VALUES} values of an argument"]
         if not reasons and state.unstable < PATIENCE:
             try:
                 return capture(recorder, result, known)
@@ -157,6 +197,10 @@ class Compiled:
         report = Report(captured.graph)
         layouts = [s.strides for s in captured.sources]
         executable = make_executable(captured.graph, layouts, captured.writes, report, self.backend)
+        if isinstance(executable, Committing) and captured.moves:
+            state.unstable = PATIENCE
+            self.events.append("not compiled: an op may fail by data that the call computes, after a random draw")
+            return
         joint = captured.joint
         if joint is not None:
             back = Report(joint.backward)
@@ -164,7 +208,8 @@ class Compiled:
             joint.executable = make_executable(joint.backward, plain, (), back, self.backend)
             report.backward = back
         state.entries.insert(0, Entry(guards, Replay(captured, executable), report))
-        del state.entries[8:]
+        del state.entries[GRAPHS:]
+        state.built += 1
         compiles[0] += 1
         self.events.append("compiled")
 

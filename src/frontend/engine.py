@@ -16,7 +16,7 @@ from ..ir.interpret import run_numpy
 from ..ir.ops import copy as copy_op
 from ..ir.type import TensorType
 from .recorder import user_line
-from .safety import Checked, Committing
+from .safety import Checked, Committing, Trimmed
 
 log = logging.getLogger("treadle")
 
@@ -117,11 +117,11 @@ def make_executable(graph: Graph, layouts: Sequence, writes: Sequence[tuple[int,
         return _compile(graph, layouts, writes, report, "triton" if backend == "triton" else "cpp")
     except (BrokenCompilerError, NoCompilerError) as error:
         report.fallback = str(error)
-        _warn_once(f"compiled functions run in NumPy: {error}")
+        warn_once(f"compiled functions run in NumPy: {error}")
     except Exception as error:  # a defect of ours must not cost the user the run; it is shown
         report.fallback = f"{type(error).__name__}: {error}"
         log.debug("compile failed", exc_info=True)
-        _warn_once(f"treadle could not compile {graph.name} and runs it in NumPy: {report.fallback}. "
+        warn_once(f"treadle could not compile {graph.name} and runs it in NumPy: {report.fallback}. "
                    "Please report this.")
         if strict[0]:
             raise
@@ -133,7 +133,7 @@ strict = [False]  # under test a failed compile is an error
 _warned: set[str] = set()
 
 
-def _warn_once(text: str) -> None:
+def warn_once(text: str) -> None:
     """Warns at the user's line, whatever lies between it and here."""
     if text in _warned:
         return
@@ -166,6 +166,8 @@ def _compile(graph: Graph, layouts, writes, report: Report, target: str):
     launcher = _launcher(planned.program, target, types, layouts)
     report.seconds["build"] = time.perf_counter() - start
     report.built, report.reused = launcher.built, len(launcher.kernels) - launcher.built
+    if len(planned.program.outputs) > len(graph.outputs):
+        launcher = Trimmed(launcher, len(graph.outputs))
     if planned.checks is not None:
         return Checked(launcher, planned.checks, types, layouts, _array_at)
     return Committing(launcher, writes, types, layouts, _array_at) if planned.late else launcher

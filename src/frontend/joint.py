@@ -29,7 +29,7 @@ class Joint:
     saved_nodes: list[Node]
     saved_inputs: tuple[int, ...]
     backward: Graph  # (saved values, saved inputs, cotangents) -> gradients
-    given: tuple[int, ...]  # which of `wanted` really get one
+    handed_out: tuple[int, ...]  # fresh results whose values are saved
     executable: Any = None
 
 
@@ -55,7 +55,7 @@ def tape_storages(roots: list[Tensor]) -> set:
     return found
 
 
-def capture_joint(recorder: Recorder, roots: list[Tensor], places: dict[int, int]) -> Joint | None:
+def capture_joint(recorder: Recorder, roots: list[Tensor], places: dict[int, int], fresh) -> Joint | None:
     """The backward of computed results as a graph, or None if nothing of them can be differentiated."""
     if not roots:
         return None
@@ -73,6 +73,7 @@ def capture_joint(recorder: Recorder, roots: list[Tensor], places: dict[int, int
     found = [(k, captures[e]) for e, k in edges.items() if captures[e] is not None]
     nodes = [recorder.node_of(g) for _, g in found]
     joint = _split(recorder, mark, roots, seeds, [k for k, _ in found], nodes, places)
+    joint.handed_out = tuple(k for k, n in enumerate(fresh) if n in joint.saved_nodes)
     del recorder.builder.nodes[mark:]  # the call itself is the forward only
     return joint
 
@@ -110,18 +111,19 @@ def _split(recorder, mark, roots, seeds, wanted, grads, places) -> Joint:
             builder.nodes.append(new[n])
     graph = Graph(builder.nodes, [new[g] for g in grads], "backward")
     return Joint(mark, tuple(places[id(t)] for t in roots), tuple(t.type for t in roots), tuple(wanted),
-                 saved, tuple(number[n] for n in saved_inputs), graph, tuple(range(len(grads))))
+                 saved, tuple(number[n] for n in saved_inputs), graph, ())
 
 
 class CompiledBackward(TapeNode):
     """The tape node of one replayed forward."""
 
-    __slots__ = ("inputs", "joint", "versions")
+    __slots__ = ("inputs", "joint", "results", "versions")
 
-    def __init__(self, joint: Joint, inputs: list[Tensor], arrays: list[np.ndarray], edges):
+    def __init__(self, joint: Joint, inputs: list[Tensor], arrays: list[np.ndarray], edges, results):
         self.joint, self.edges, self.saved, self.saved_out = joint, tuple(edges), tuple(arrays), ()
         self.inputs = tuple(inputs)
         self.versions = tuple(t.storage.version for t in inputs)
+        self.results = tuple((s, s.version, t) for s, t in results)
         self.out_types, self.attrs, self.op = joint.root_types, {}, None
         self.order = next(_sequence)
         self.tensor_hooks = self.retained = self.hooks = None
@@ -134,7 +136,7 @@ class CompiledBackward(TapeNode):
 
     def release(self) -> None:
         self.saved = None
-        self.inputs = ()
+        self.inputs = self.results = ()
 
     def pull(self, cotangents: list) -> list:
         from .replay import _address, contiguous
@@ -148,6 +150,8 @@ class CompiledBackward(TapeNode):
                                "supported through treadle.compile; call the function uncompiled")
         for t, version in zip(self.inputs, self.versions, strict=True):
             check_version(t.storage, version, t.type)
+        for storage, version, type in self.results:
+            check_version(storage, version, type)
         have = [*cotangents, *[None] * (len(self.out_types) - len(cotangents))]
         gs = [contiguous(g, t) for g, t in zip(have, self.out_types, strict=True)]
         saved = [from_array(a) for a in self.saved]

@@ -20,7 +20,7 @@ _METHODS = (
              "pow remainder sub subtract true_divide xlogy"),
     (complexes, "angle conj conj_physical resolve_conj resolve_neg"),
     (convert, "bfloat16 bool byte cdouble cfloat char clone contiguous cpu cuda double float half int long short to "
-              "type type_as"),
+              "type_as"),  # not `type`: the slot of that name is the TensorType
     (create, "new_empty new_full new_ones new_tensor new_zeros"),
     (hooks, "register_hook register_post_accumulate_grad_hook retain_grad"),
     (index, "index_put index_put_"),

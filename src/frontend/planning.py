@@ -16,10 +16,11 @@ from pathlib import Path
 
 from ..ir.errors import GraphError
 from ..ir.graph import Graph
+from ..ir.op import Kind
 from ..ir.program import Program
 from ..ir.records import Unreadable, dump, load
 from ..ir.serial import dump_graph, load_graph
-from .safety import Checks, early_checks, may_fail
+from .safety import CHECKED, Checks, early_checks, may_fail, unread_checks
 
 SUFFIX = ".plan"
 
@@ -57,7 +58,7 @@ def _make(graph: Graph, layouts, writes, seconds, target: str) -> Planned:
     from .engine import separate_outputs
 
     start = time.perf_counter()
-    optimized = separate_outputs(optimize(graph))
+    optimized = separate_outputs(optimize(_with_checks(graph)))
     seconds["passes"] = time.perf_counter() - start
     start = time.perf_counter()
     late = bool(writes) and bool(may_fail(optimized))  # an error must not come after a write
@@ -66,6 +67,18 @@ def _make(graph: Graph, layouts, writes, seconds, target: str) -> Planned:
     program = generate(optimized, donated=donated, layouts=tuple(layouts), target=target)
     seconds["codegen"] = time.perf_counter() - start
     return Planned(program, checks, late)
+
+
+def _with_checks(graph: Graph) -> Graph:
+    """The graph with what may raise unread as further outputs, so that no pass drops it."""
+    from ..ir.passes.dedupe import dedupe
+    from ..ir.passes.inline import inline
+
+    if not any(n.opcode == "call_function" and n.target.kind in CHECKED + (Kind.LIBRARY,) for n in graph.nodes):
+        return graph
+    flat = dedupe(inline(graph))
+    unread = unread_checks(flat)
+    return Graph(flat.nodes, [*flat.outputs, *unread], graph.name) if unread else graph
 
 
 def _plain(planned: Planned) -> dict:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..ir import dtype as dt
 from ..ir.graph import Builder, Graph, Line, Node
+from ..ir.interpret import run_numpy
 from ..ir.ops import reshape as reshape_op
 from ..ir.type import TensorType, tensor_type
 from ..runtime.storage import Storage
@@ -25,7 +26,7 @@ from .interpreter import current
 from .memory import Ranges
 from .mutation import put_chain
 from .rescue import rescue
-from .safety import CHECKED, fails_now
+from .safety import CHECKED, SIMPLE, fails_now
 from .strides import view_strides
 from .tape import next_order
 from .tensor import Tensor
@@ -127,7 +128,7 @@ class Recorder:
         type = op.infer(*types, **attrs)
         if op.alias and self._aliases(op, values[0], attrs):
             return (self._view(op, values[0], attrs, type),)
-        if op.kind in CHECKED and fails_now(op, values, attrs):
+        if op.kind in CHECKED and fails_now(op, values, attrs, self._peek):
             self._fail(op, values, attrs)
         args = self._nodes_of(values)
         nodes = self.builder.emit(op, args, attrs, type, user_line())
@@ -141,6 +142,22 @@ class Recorder:
             op(*values, **attrs)
         finally:
             current.recorder = saved
+
+    def _peek(self, t: Tensor) -> np.ndarray | None:
+        """t's values, if they follow from inputs by few and simple ops."""
+        if t.storage.pending is None:
+            return t.nd
+        stack, needed = [self.node_of(t)], set()
+        while stack:
+            n = stack.pop()
+            if n not in needed:
+                if n.opcode == "call_function" and n.target.kind not in SIMPLE or len(needed) > 64:
+                    return None
+                needed.add(n)
+                stack.extend(n.inputs)
+        nodes = [n for n in self.builder.nodes if n in needed]
+        arrays = [i.tensor._view_of(i.tensor.storage.array) for i in self.inputs if i.node in needed]
+        return run_numpy(Graph(nodes, [self.node_of(t)]), arrays)[0]
 
     def _nodes_of(self, values) -> tuple:
         """The graph's values of all operands at once: looking at one may flush what another was."""

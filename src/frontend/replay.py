@@ -12,6 +12,7 @@ from .capture import Captured, Out, Source, hooks_of, owner_of
 from .grad_mode import set_grad_enabled
 from .joint import CompiledBackward
 from .memory import Union, clash, span
+from .safety import WouldFail
 from .tape import TapeNode
 from .tensor import Tensor, rebinds
 from .tree import rebuild
@@ -39,6 +40,7 @@ class Replay:
         self._constants = [(k, s) for k, s in enumerate(self.sources) if s.kind == "constant"]
         self._copied = self._written | {o.key for o in captured.outs if o.kind in ("input", "view")}
         self._made = [(k, s) for k, s in enumerate(self.sources) if s.kind == "prologue"]
+        self._repeatable = not captured.writes and not captured.moves
         self._all_held = self._written_held = Union(())
 
     def valid(self, args) -> bool:
@@ -117,20 +119,29 @@ class Replay:
             for k, source in self._made:
                 tensors[k] = made[source.key]
                 view[k] = tensors[k].storage.address
-        arrays = self.executable.run(lease)
+        arrays = self._run(lease)
         for _, k in captured.writes:
             self._input(k, tensors).storage.version += 1
         return self._hand_out(arrays, args, tensors)
 
+    def _run(self, lease):
+        try:
+            return self.executable.run(lease)
+        except Exception as error:
+            if self._repeatable:
+                raise WouldFail from error
+            raise
+
     def _input(self, k: int, tensors: dict) -> Tensor:
         return tensors[k] if k in tensors else self.sources[k].key()
 
-    def _leave_tape(self, arrays, outs, tensors) -> None:
+    def _leave_tape(self, arrays, outs, tensors, storages) -> None:
         """One tape node for the whole call."""
         joint = self.captured.joint
         first = len(arrays) - len(joint.saved_nodes)
         node = CompiledBackward(joint, [self._input(k, tensors) for k in joint.saved_inputs],
-                                arrays[first:], [self._input(k, tensors).edge() for k in joint.wanted])
+                                arrays[first:], [self._input(k, tensors).edge() for k in joint.wanted],
+                                [(storages[k], self.captured.graph.outputs[k].type) for k in joint.handed_out])
         for number, place in enumerate(joint.roots):
             outs[place].attach(node, number)
 
@@ -155,7 +166,7 @@ class Replay:
                 late.append(place)
             outs.append(self._out(o, storages, args, tensors) if o.kind != "derived" else None)
         if captured.joint is not None:
-            self._leave_tape(arrays, outs, tensors)
+            self._leave_tape(arrays, outs, tensors, storages)
         for place in late:
             o = captured.outs[place]
             outs[place] = _view(outs[o.key], o)

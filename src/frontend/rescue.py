@@ -22,11 +22,11 @@ class Failed:
         raise RuntimeError(f"this tensor was never computed: {self.error}") from self.error
 
 
-def rescue(error: Exception, nodes: Sequence[Node], arrays, alive, log, grads) -> None:
+def rescue(error: Exception, nodes: Sequence[Node], arrays, alive, log, set_grads) -> None:
     """Puts the effects of the ops before the failing one in place.
 
-    alive: pending storages; log: (root, its value after a write) in program order; grads: the `.grad`s
-    touched. Inputs still hold what they held before the stretch.
+    alive: pending storages; log: (root, its value after a write) in program order; set_grads: (tensor,
+    its `.grad` before, how many ops came before) of assignments. Inputs still hold what they held before the stretch.
     """
     place = {n: k for k, n in enumerate(nodes)}
     culprit = failed_node(error)
@@ -49,9 +49,9 @@ def rescue(error: Exception, nodes: Sequence[Node], arrays, alive, log, grads) -
     for s in alive:
         if s.pending is not None:
             s.pending = Failed(error)
-    for touched in grads.values():
-        if touched.owner._grad is not None and isinstance(touched.owner._grad.storage.pending, Failed):
-            touched.owner._grad = touched.before
+    for owner, before, place_then in reversed(set_grads):
+        if place_then > limit:
+            owner._grad = before
 
 
 def _find(nodes: Sequence[Node], arrays) -> Node | None:

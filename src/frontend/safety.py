@@ -11,16 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.graph import Graph, Node
+from ..ir.graph import Builder, Graph, Node
 from ..ir.interpret import run_numpy
 from ..ir.op import Kind
+from ..ir.keys import attrs_key
 from ..ir.ops.gather import At
+from ..ir.passes.inline import inline
 
+CHECKED = (Kind.GATHER, Kind.SCATTER, Kind.COMPOSITE)  # ops that may look at indices
+SIMPLE = (Kind.MOVE, Kind.CREATE, Kind.ELEMENTWISE, Kind.REDUCE)  # looked through for the values of indices
 _PASSIVE = (Kind.MOVE, Kind.CREATE)
 
 
 class WouldFail(Exception):
-    """A check of this call's data fails; nothing has been done yet."""
+    """A check of this call's data fails; nothing has been written yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,40 @@ def index_operands(node: Node) -> list[tuple[Node, int]]:
     return [(node.args[p.operand], shapes[0][d]) for d, p in enumerate(places) if isinstance(p, At)]
 
 
-def early_checks(graph: Graph) -> Checks | None:
-    """The checks to run first, or None if some depend on more than inputs and cheap integer ops."""
+_known: dict[tuple, Checks | None] = {}
+
+
+def fails_now(op, values: tuple, attrs: dict, peek) -> bool:
+    """Whether the op's indices are out of range; peek(tensor) gives their values, or None if unknown yet."""
+    key = (op, tuple([v if isinstance(v, (int, float, complex)) else v.type for v in values]), attrs_key(
+        tuple(sorted(attrs.items()))))
+    if key not in _known:
+        if len(_known) > 4096:
+            _known.clear()
+        _known[key] = _checks_of(op, values, attrs)
+    checks = _known[key]
+    if checks is None or not checks.sizes:
+        return False
+    tensors = [v for v in values if not isinstance(v, (int, float, complex))]
+    arrays = [peek(tensors[k]) for k in checks.inputs]
+    return all(a is not None for a in arrays) and not checks.passes(arrays)
+
+
+def _checks_of(op, values: tuple, attrs: dict) -> Checks | None:
+    """The early checks of one op, its operands being inputs."""
+    builder = Builder()
+    nodes = [v if isinstance(v, (int, float, complex)) else builder.placeholder(v.type, "x") for v in values]
+    out = builder.emit(op, tuple(nodes), attrs,
+                       op.infer(*[getattr(n, "type", n) for n in nodes], **attrs), None)
+    graph = inline(Graph(builder.nodes, out if isinstance(out, tuple) else (out,), op.name))
+    return early_checks(graph, partly=True)
+
+
+def early_checks(graph: Graph, partly: bool = False) -> Checks | None:
+    """The checks to run first, or None if some depend on more than inputs and cheap integer ops.
+
+    `partly`: those are left out instead.
+    """
     wanted: dict[tuple[Node, int], None] = {}
     early: dict[Node, bool] = {}
     for n in graph.nodes:
@@ -67,12 +103,13 @@ def early_checks(graph: Graph) -> Checks | None:
                  or (n.target.kind is Kind.ELEMENTWISE and n.type.dtype.kind in "biu"))
             and all(early[a] for a in n.inputs))
     for n in may_fail(graph):
-        if n.target.kind is Kind.LIBRARY:
+        if n.target.kind is Kind.LIBRARY and not partly:
             return None
         for index, size in index_operands(n):
-            if not early[index]:
+            if early[index]:
+                wanted[index, size] = None
+            elif not partly:
                 return None
-            wanted[index, size] = None
     needed = _ancestors([i for i, _ in wanted])
     nodes = [n for n in graph.nodes if n in needed]
     inputs = tuple(k for k, p in enumerate(graph.placeholders) if p in needed)
@@ -116,6 +153,34 @@ class Checked:
         return self.run(lease)
 
 
+class Trimmed:
+    """A launcher with further outputs, which are there for their checks alone and are dropped."""
+
+    def __init__(self, launcher, count: int):
+        self.launcher, self.count = launcher, count
+        self.lease, self.look, self.give_back = launcher.lease, launcher.look, launcher.give_back
+
+    def run(self, lease):
+        """The outputs that were asked for."""
+        return self.launcher.run(lease)[: self.count]
+
+    def __call__(self, addresses):
+        return self.launcher(addresses)[: self.count]
+
+
+def unread_checks(graph: Graph) -> list[Node]:
+    """Nodes that may raise though nothing reads them; not those whose checks a live node makes too."""
+    live = _ancestors(graph.outputs)
+    made = {pair for n in may_fail(graph) if n in live for pair in index_operands(n)}
+    out = []
+    for n in may_fail(graph):
+        pairs = index_operands(n)
+        if n not in live and (not pairs or not made.issuperset(pairs)):
+            made.update(pairs)
+            out.append(n)
+    return out
+
+
 class Committing:
     """A launcher that writes to fresh memory, copied over the inputs when all has gone well."""
 
@@ -130,7 +195,10 @@ class Committing:
     def run(self, lease):
         """The outputs; those that go over an input are None and done."""
         targets = [(k, self.array_at(lease.view[i], t, s)) for k, i, t, s in self.writes]
-        results = self.launcher.run(lease)
+        try:
+            results = self.launcher.run(lease)
+        except Exception as error:
+            raise WouldFail from error
         for k, target in targets:
             np.copyto(target, results[k])
             results[k] = None

@@ -258,7 +258,7 @@ class Tensor(Arith):
             if value.type.dtype is not self.type.dtype:
                 raise RuntimeError("assigned grad has data of a different type")
         if current.recorder is not None:
-            current.recorder.writes_grad(self)
+            current.recorder.writes_grad(self, value)
         self._grad = value
 
     @grad.deleter
@@ -277,10 +277,10 @@ class Tensor(Arith):
     @data.setter
     def data(self, value: Tensor):
         if current.recorder is not None:
-            current.recorder.leaves_graph("assignment to .data")
+            current.recorder.flush("assignment to .data")
         _ = value.nd
         self.storage, self.type, self._nd = value.storage, value.type, value._nd
-        self._root, self._chain = value._root, value._chain
+        self._root, self._chain, self._node = value._root, value._chain, None
         rebinds[0] += 1
 
     def _off_tape(self) -> Tensor:

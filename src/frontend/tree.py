@@ -39,6 +39,31 @@ def flatten(value: Any, leaves: list[Tensor]) -> Any:
     return Identity(value)
 
 
+def atoms_of(spec: Any) -> tuple:
+    """The numbers, strings and opaque objects in a spec of `flatten`."""
+    if type(spec) is Identity:
+        return (spec,)
+    if type(spec) is not tuple:
+        return ()
+    if len(spec) == 2 and spec[0] in _VARYING:
+        return (spec[1],)
+    return tuple(a for part in spec for a in atoms_of(part))
+
+
+def atomless(spec: Any) -> Any:
+    """The spec without the values of its numbers, strings and opaque objects."""
+    if type(spec) is Identity:
+        return spec.name
+    if type(spec) is not tuple:
+        return spec
+    if len(spec) == 2 and spec[0] in _VARYING:
+        return spec[0]
+    return tuple(atomless(part) for part in spec)
+
+
+_VARYING = (int, float, str, bytes, complex)
+
+
 class Identity:
     """An object as a key: equal to itself only, held weakly where that can be (a dead one equals nothing)."""
 
