@@ -36,7 +36,21 @@ class Joint:
 def live_roots(value) -> list[Tensor]:
     """The tensors of a result from which a later backward can start."""
     return [t for t in dict.fromkeys(tensors_of(value))
-            if t.requires_grad and t._fn is not None and t._fn.saved is not None]
+            if t.requires_grad and t._fn is not None and not _spent(t._fn)]
+
+
+def _spent(start) -> bool:
+    """Whether a backward from here finds something already freed."""
+    seen, stack = set(), [start]
+    while stack:
+        node = stack.pop()
+        if node in seen or not isinstance(node, TapeNode):
+            continue
+        if node.saved is None:
+            return True
+        seen.add(node)
+        stack.extend(e[0] for e in node.edges if e is not None)
+    return False
 
 
 def tape_storages(roots: list[Tensor]) -> set:
@@ -117,12 +131,14 @@ def _split(recorder, mark, roots, seeds, wanted, grads, places) -> Joint:
 class CompiledBackward(TapeNode):
     """The tape node of one replayed forward."""
 
-    __slots__ = ("inputs", "joint", "results", "versions")
+    __slots__ = ("asked", "done", "inputs", "joint", "results", "versions")
 
     def __init__(self, joint: Joint, inputs: list[Tensor], arrays: list[np.ndarray], edges, results):
         self.joint, self.edges, self.saved, self.saved_out = joint, tuple(edges), tuple(arrays), ()
         self.inputs = tuple(inputs)
         self.versions = tuple(t.storage.version for t in inputs)
+        self.asked: set[int] = set()  # the roots that the last walk came from
+        self.done: set[int] = set()  # those that are freed; each may be gone back from once
         self.results = tuple((s, s.version, t) for s, t in results)
         self.out_types, self.attrs, self.op = joint.root_types, {}, None
         self.order = next(_sequence)
@@ -135,6 +151,9 @@ class CompiledBackward(TapeNode):
         self.inputs = tuple(new if t is old else t for t in self.inputs)
 
     def release(self) -> None:
+        self.done |= self.asked
+        if len(self.done) < len(self.out_types):
+            return
         self.saved = None
         self.inputs = self.results = ()
 
@@ -143,7 +162,8 @@ class CompiledBackward(TapeNode):
         from .tape import modes
         from .tensor import from_array
 
-        if self.saved is None:
+        self.asked = {k for k, g in enumerate(cotangents) if g is not None}
+        if self.saved is None or self.asked & self.done:
             raise RuntimeError(FREED)
         if modes.grad:
             raise RuntimeError("a compiled function was differentiated twice: create_graph=True is not "

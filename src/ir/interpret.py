@@ -74,7 +74,8 @@ def run_op(op, args, attrs, node=None):
             types = tuple(tensor_type(a.shape, dt.from_numpy(a.dtype)) for a in args)
             outs = run_numpy(body_graph(op, types, attrs), args)
             return tuple(outs) if op.outputs > 1 else outs[0]
-        return _arrays(op.eager(*args, **attrs))
+        result = _arrays(op.eager(*args, **attrs))
+        return result[0] if op.outputs == 1 and type(result) is tuple else result
     except Exception as error:
         if node is not None:
             error.__dict__["_treadle_node"] = node  # the outermost graph's is set last
