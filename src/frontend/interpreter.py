@@ -7,10 +7,11 @@ import threading
 import numpy as np
 
 from ..ir import dtype as dt
-from ..ir import dispatch
+from ..ir import buffer, dispatch
 from ..ir.device import CPU
 from ..ir.op import Kind
 from ..ir.type import tensor_type
+from ..runtime import memory
 from . import tape
 from .tape import modes
 
@@ -72,10 +73,14 @@ def _execute(op, values, attrs) -> tuple:
     result = op.eager(*arrays, **attrs)
     if op.alias:
         return (_view(source, result, op, attrs),)
-    if op.kind is Kind.MOVE and result.base is not None:
-        result = np.array(result, order="C")  # a view of an operand, of an op whose result is no view
+    if op.kind is Kind.MOVE and result.base is not None and _shares(result, arrays):
+        result = buffer.copy(result)  # a view of an operand, of an op whose result is no view
     results = result if isinstance(result, tuple) else (result,)
     return tuple(wrap(r, dev) for r in results)
+
+
+def _shares(result, arrays) -> bool:
+    return any(isinstance(a, np.ndarray) and np.may_share_memory(result, a) for a in arrays)
 
 
 def check(op, values, attrs) -> None:
@@ -90,7 +95,7 @@ def wrap(array, dev=CPU):
     if type(array) is not np.ndarray:
         array = np.asarray(array)
     if not array.flags.c_contiguous:
-        array = np.ascontiguousarray(array).reshape(array.shape)
+        array = buffer.copy(array)
     return Tensor._from_array(array, tensor_type(array.shape, dt.from_numpy(array.dtype), dev))
 
 
@@ -120,3 +125,4 @@ def _within(view, array) -> bool:
 
 interpreter = TensorInterpreter()
 dispatch.set_default(interpreter)
+buffer.set_allocator(memory.empty)

@@ -12,6 +12,7 @@ from math import inf
 import numpy as np
 
 from ...ir import ops
+from ...ir.buffer import copy, empty
 from ...ir.composite import composite
 from ...ir.device import CPU
 from ...ir.dtype import int64
@@ -111,7 +112,7 @@ def _bias(shape, is_causal, dtype):
 
 def _turned(x):
     """The last two dims exchanged, in memory too: a BLAS takes small A @ B, not A @ B^T, on one thread."""
-    return np.ascontiguousarray(np.swapaxes(x, -1, -2))
+    return copy(np.swapaxes(x, -1, -2))
 
 
 def _group_scores(q, kt, at, bias, mask, scale):
@@ -146,8 +147,8 @@ def _prepare(q, k, v, more, has_mask, is_causal, dropout_p):
 
 def _numpy(q, k, v, *more, has_mask, is_causal, dropout_p, scale):
     half, q, k, v, shape, mask, bias, factor = _prepare(q, k, v, more, has_mask, is_causal, dropout_p)
-    out = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
-    lse = np.empty(q.shape[:-1], q.dtype)
+    out = empty((*q.shape[:-1], v.shape[-1]), q.dtype)
+    lse = empty(q.shape[:-1], q.dtype)
     if shape[-1] == 0:
         out[...], lse[...] = 0, -np.inf
         return narrow(out, half), narrow(lse, half)
@@ -174,9 +175,9 @@ def _numpy(q, k, v, *more, has_mask, is_causal, dropout_p, scale):
 def _back_numpy(g, q, k, v, out, lse, *more, has_mask, is_causal, dropout_p, scale):
     half, q, k, v, shape, mask, bias, factor = _prepare(q, k, v, more, has_mask, is_causal, dropout_p)
     g, out, lse = wide(g), wide(out), wide(lse)
-    dq, dk, dv = (np.zeros(x.shape, x.dtype) for x in (q, k, v))
     if 0 in shape:
-        return tuple(narrow(d, half) for d in (dq, dk, dv))
+        return tuple(np.zeros(x.shape, half) for x in (q, k, v))
+    dq, dk, dv = (empty(x.shape, x.dtype) for x in (q, k, v))
     kt, vt = _turned(k), _turned(v)
 
     def group(at):

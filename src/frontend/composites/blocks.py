@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...ir.buffer import empty
 from .parallel import each
 
-BLOCK = 1 << 14  # elements a block: a few temporaries of it fit in L2, and none is a fresh mapping
+BLOCK = 1 << 16  # elements a block: long enough loops for threads not to queue for Python's lock
 
 
 def wide(x: np.ndarray) -> np.ndarray:
@@ -60,7 +61,7 @@ def pointwise(kernel: Callable, *arrays: np.ndarray) -> np.ndarray:
     shape, dtype = arrays[0].shape, arrays[0].dtype
     parts = [flat(wide(a)) for a in arrays]
     size = parts[0].size
-    out = np.empty(size, parts[0].dtype)
+    out = empty((size,), parts[0].dtype)
 
     def block(s):
         n = s.stop - s.start

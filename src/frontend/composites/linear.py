@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from ...ir import ops
+from ...ir.buffer import empty
 from ...ir.composite import composite
 from ...ir.ops.elementwise import full_as
 from ...ir.ops.contract import flip_last
@@ -30,7 +31,8 @@ def _linear_body(x, w, b=None):
 
 def _linear_numpy(x, w, b=None):
     flat = wide(x if x.ndim == 2 else x.reshape(prod(x.shape[:-1]), x.shape[-1]))
-    y = np.matmul(flat, wide(w).T)
+    y = empty((flat.shape[0], w.shape[0]), flat.dtype)
+    np.matmul(flat, wide(w).T, out=y)
     if b is not None:
         y += wide(b)
     return narrow(y, x.dtype).reshape(*x.shape[:-1], w.shape[0])

@@ -7,6 +7,7 @@ from math import pi
 import numpy as np
 
 from ...ir import ops
+from ...ir.buffer import empty_like
 from ...ir.composite import composite
 from ...ir.op import Joint
 from ...ir.ops.gather import check_range
@@ -132,7 +133,7 @@ def _cross_entropy_back_numpy(g, x, target, lse, w=None, *, ignore_index, smooth
     share = np.broadcast_to(g / weight.sum() if reduction == "mean" else g, weight.shape)
     hard = np.where(valid, share * weight * (1 - smoothing), 0).astype(dtype)
     soft = np.where(valid, share * (smoothing / classes), 0).astype(dtype)
-    out = np.empty_like(rows)
+    out = empty_like(rows)
 
     def block(s):
         p = np.subtract(rows[s], lse[s, None], out=out[s])

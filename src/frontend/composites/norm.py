@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from ...ir import ops
+from ...ir.buffer import empty_like
 from ...ir.composite import composite
 from ...ir.op import Joint
 from ...ir.ops.reduce import count, spread
@@ -50,7 +51,7 @@ def _layer_norm_body(x, w=None, b=None, *, width, eps):
 def _layer_norm_numpy(x, w=None, b=None, *, width, eps):
     rows = _rows(x, width)
     n = rows.shape[1]
-    out = np.empty_like(rows)
+    out = empty_like(rows)
     mean, rstd = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
     w, b = (v if v is None else wide(v).reshape(-1) for v in (w, b))
 
@@ -89,7 +90,7 @@ def _layer_norm_back_numpy(g, x, mean, rstd, w=None, *, width, eps):
     mean, rstd = wide(mean).reshape(-1, 1), wide(rstd).reshape(-1, 1)
     w = None if w is None else wide(w).reshape(-1)
     blocks = row_blocks(*rows.shape)
-    dx, parts = np.empty_like(rows), np.zeros((2, len(blocks), n), rows.dtype)
+    dx, parts = empty_like(rows), np.zeros((2, len(blocks), n), rows.dtype)
 
     def block(numbered):
         k, s = numbered
@@ -178,7 +179,7 @@ def _batch_norm_numpy(x, w=None, b=None, *, eps):
     planes = _planes(x)
     n = planes.shape[0] * planes.shape[2]
     mean = np.add.reduce(np.add.reduce(planes, axis=2), axis=0) / n
-    out = np.empty_like(planes)
+    out = empty_like(planes)
     square = np.zeros_like(mean)
     for i, plane in enumerate(planes):
         d = np.subtract(plane, mean[:, None], out=out[i])
@@ -207,7 +208,7 @@ def _batch_norm_back_numpy(g, x, mean, var, w=None, *, eps):
     planes, grads = _planes(x), _planes(g)
     n = planes.shape[0] * planes.shape[2]
     mean, rstd = wide(mean), 1 / np.sqrt(wide(var) + planes.dtype.type(eps))
-    out = np.empty_like(planes)
+    out = empty_like(planes)
     dw = np.zeros_like(rstd)
     for i, (plane, gy) in enumerate(zip(planes, grads, strict=True)):
         hat = np.subtract(plane, mean[:, None], out=out[i])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..buffer import empty
 from ..errors import DTypeError, ShapeError
 from ..op import Kind, make_op
 from .movement import permute
@@ -26,7 +27,8 @@ def _dot(a, b):
     if a.dtype.itemsize == 2 and a.dtype.kind not in "iu":  # half precision: products and sums in float32
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     with np.errstate(all="ignore"):
-        return np.matmul(a, b)
+        out = empty((*a.shape[:-1], b.shape[-1]), a.dtype)
+        return np.matmul(a, b, out=out)
 
 
 def flip_last(x):

@@ -2,12 +2,15 @@
 
 import numpy as np
 
+from ..buffer import empty
 from ..op import Kind, make_op
 from ..type import tensor_type
 
 
 def _full(*, shape, value, dtype, device):
-    return np.full(shape, value, dtype.np)
+    out = empty(shape, dtype.np)
+    np.copyto(out, value, casting="unsafe")
+    return out
 
 
 def _iota(*, size, dtype, device):

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtype as dt
 from .. import special
+from ..buffer import LARGE, empty_like
 from ..errors import DTypeError, ShapeError, UnsupportedDTypeError
 from ..op import Kind, make_op
 from ..type import TensorType
@@ -45,27 +46,31 @@ def compares(name):
     return lambda *operands: check(*operands).with_dtype(dt.bool_)
 
 
-def wide(fn):
+def wide(fn, infer=None):
     """A NumPy function, without its warnings; float16 and bfloat16 are computed in float32, then rounded."""
+    same_type = infer is None and isinstance(fn, np.ufunc)
 
     def run(*xs, **attrs):
-        d = next(x.dtype for x in xs if isinstance(x, np.ndarray))
+        like = next(x for x in xs if isinstance(x, np.ndarray))
+        d = like.dtype
         with np.errstate(all="ignore"):
             if d.itemsize == 2 and d.kind not in "iu":
                 xs = [x.astype(np.float32) if isinstance(x, np.ndarray) else x for x in xs]
                 return np.asarray(fn(*xs, **attrs)).astype(d)
+            if same_type and like.nbytes >= LARGE and d.kind == "f":
+                return fn(*xs, out=empty_like(like), **attrs)
             return fn(*xs, **attrs)
 
     return run
 
 
 def unary(name, fn, vjp, domain=(-inf, inf), kinds="fc", emit=None, infer=None):
-    return make_op(name, Kind.ELEMENTWISE, infer or same(name, kinds), wide(fn), (vjp,),
+    return make_op(name, Kind.ELEMENTWISE, infer or same(name, kinds), wide(fn, infer), (vjp,),
                    emit or (lambda s, x: s.verb(name, (x,))), domain=domain)
 
 
 def binary(name, fn, vjp, kinds="buifc", emit=None, infer=None, domain=(-inf, inf)):
-    return make_op(name, Kind.ELEMENTWISE, infer or same(name, kinds), wide(fn), vjp,
+    return make_op(name, Kind.ELEMENTWISE, infer or same(name, kinds), wide(fn, infer), vjp,
                    emit or (lambda s, a, b: s.verb(name, (a, b))), domain=domain)
 
 

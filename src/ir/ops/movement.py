@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as np_as_strided
 
+from ..buffer import copy
 from ..errors import ShapeError
 from ..op import Kind, make_op
 from ..type import TensorType, contiguous_strides
@@ -45,7 +46,14 @@ def _reshape_emit(index, shapes, *, shape):
                            enumerate(zip(contiguous_strides(source), source, strict=True)))),)
 
 
-reshape = movement("reshape", _reshape_infer, lambda x, *, shape: x.reshape(shape),
+def _reshape(x, *, shape):
+    try:
+        return x.reshape(shape, copy=False)
+    except ValueError:  # no strides say it
+        return copy(x).reshape(shape)
+
+
+reshape = movement("reshape", _reshape_infer, _reshape,
                    (lambda g, _y, _x, *, shape: reshape(g, shape=_x.shape),), _reshape_emit, alias=True)
 
 
@@ -126,7 +134,7 @@ def _put_infer(t, value, *, starts, stops, steps):
 
 
 def _put(x, value, *, starts, stops, steps):
-    out = np.array(x)
+    out = copy(x)
     out[slices(starts, stops, steps)] = value
     return out
 
