@@ -4,6 +4,7 @@ from importlib import import_module as _import_module
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING
 
+from .runtime import blas as _blas  # before the first import of NumPy  # isort: split
 from .frontend.functions.binary import (
     add as add, addcdiv as addcdiv, addcmul as addcmul, arctan2 as arctan2, atan2 as atan2, bitwise_and
     as bitwise_and, bitwise_left_shift as bitwise_left_shift, bitwise_or as bitwise_or,
@@ -156,6 +157,7 @@ if TYPE_CHECKING:
     from . import special as special, utils as utils
     from .frontend.compile import compile as compile
 
+__version__ = "0.1.0"
 newaxis = None
 del _methods
 _LATE = ("amp", "autograd", "fft", "linalg", "nn", "optim", "special", "utils")  # loaded when first asked for
