@@ -57,12 +57,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _version() -> str:
-    from importlib import metadata
+    from . import __version__
 
-    try:
-        return metadata.version("treadle")
-    except metadata.PackageNotFoundError:
-        return "of a source tree that is not installed"
+    return __version__
 
 
 # commands -----------------------------------------------------------------------------------------

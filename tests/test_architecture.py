@@ -134,3 +134,9 @@ def test_nothing_imports_src():
     files = [p for folder in folders for p in sources(".py", under=ROOT / folder)]
     bad = [name(p) for p in files if re.search(r"^\s*(import|from) src\b", p.read_text(), re.MULTILINE)]
     assert not bad, f"the package is called treadle: {bad}"
+
+
+def test_one_version():
+    import treadle
+
+    assert treadle.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
