@@ -34,6 +34,7 @@ class _Preparer:
     def __init__(self, graph: Graph, layouts: dict[Node, tuple]):
         self.graph, self.layouts = graph, layouts
         self.users = graph.users()
+        self.converted: dict[tuple, Node] = {}
         self.nodes: list[Node] = []
         self.new: dict[Node, Node] = {}
 
@@ -118,7 +119,17 @@ class _Preparer:
         return self.same(node, args)
 
     def _converted(self, node: Node, dtype) -> Node:
-        return self.make(node, convert, (node,), (("dtype", dtype),), node.type.with_dtype(dtype), "_wide")
+        """The node in another dtype: the value under its views is converted, once, and viewed the same way."""
+        found = self.converted.get((node, dtype))
+        if found is None:
+            t = node.type.with_dtype(dtype)
+            if is_view(node) and node.args[0].type.numel <= node.type.numel:
+                base = self._converted(node.args[0], dtype)
+                found = self.make(node, node.target, (base,), node.attrs, t, "_wide")
+            else:
+                found = self.make(node, convert, (node,), (("dtype", dtype),), t, "_wide")
+            self.converted[node, dtype] = found
+        return found
 
     # reductions ---------------------------------------------------------------------------------
     def reduction(self, node: Node, args: tuple) -> Node:
