@@ -50,8 +50,7 @@ class Form(Folds):
     def chunk(self) -> None:
         """The rows of a chunk, block after block; what many blocks add up to goes to a second level."""
         grain, tiles = self.names.size("grain"), self.tiles
-        self.put(f"begin = pid * {grain}")
-        self.put(f"end = tl.minimum(begin + {grain}, {self.names.size(tiles.rows)})")
+        self.range_of_chunk()
         is_deep = tiles.grain > SERIAL * tiles.x_block and any(d.kind == "f" for f, _ in self.running for d in f.dtypes)
         own = dict(self.running)
         step = f"{SERIAL} * X"
@@ -80,8 +79,17 @@ class Form(Folds):
                 self.range_of_rows("begin", rows)
                 self.passes()
             return
-        self.range_of_rows("pid * X", rows if tiles.rows % tiles.x_block else "")
+        if tiles.grain < tiles.x_block:  # a chunk shorter than its block
+            self.range_of_chunk()
+            self.range_of_rows("begin", "end")
+        else:
+            self.range_of_rows("pid * X", rows if tiles.rows % tiles.x_block else "")
         self.passes()
+
+    def range_of_chunk(self) -> None:
+        grain = self.names.size("grain")
+        self.put(f"begin = pid * {grain}")
+        self.put(f"end = tl.minimum(begin + {grain}, {self.names.size(self.tiles.rows)})")
 
     def range_of_rows(self, first: str, end: str) -> None:
         self.put(f"x = {first} + tl.arange(0, X){'[:, None]' if self.is_2d else ''}")

@@ -27,9 +27,15 @@ def launcher_of(graph, arrays, donated=None):
     from treadle.runtime.gpu.launch import Launcher
 
     program = program_of(graph, arrays, donated)
-    compile_new(program)
     types = [p.type for p in graph.placeholders]
     return Launcher(program, FakeDriver(), types, tuple(map(layout_of, arrays)))
+
+
+def compiled_too(graph, arrays, donated=None):
+    """As `launcher_of`, and the kernels are compiled."""
+    launcher = launcher_of(graph, arrays, donated)
+    compile_new(launcher.program)
+    return launcher
 
 
 def sources(program: Program) -> list:
@@ -51,6 +57,3 @@ def compile_new(program: Program) -> None:
             _seen.add(like)
             assert compile_source(source, CAPABILITY).cubin
 
-
-def compiled_count() -> int:
-    return len(_seen)

@@ -123,15 +123,18 @@ def _guarded(regions: Regions) -> list[tuple[Any, str, Callable]]:
     rmw, cas = builder.create_atomic_rmw, builder.create_atomic_cas
 
     def create_masked_load(self, pointers, mask, *rest):
-        regions.check_read(*_lanes(pointers, mask))
+        mask = _mask(pointers, mask)
+        regions.check_read(pointers.data[mask.data], _itemsize(pointers))
         return load(self, pointers, mask, *rest)
 
     def create_masked_store(self, pointers, value, mask, *rest):
-        regions.check_write(*_lanes(pointers, mask), self.grid_idx[0])
+        mask = _mask(pointers, mask)
+        regions.check_write(pointers.data[mask.data], _itemsize(pointers), self.grid_idx[0])
         return store(self, pointers, value, mask, *rest)
 
     def create_atomic_rmw(self, op, pointers, value, mask, *rest):
-        regions.check_read(*_lanes(pointers, mask))
+        mask = _mask(pointers, mask)
+        regions.check_read(pointers.data[mask.data], _itemsize(pointers))
         return rmw(self, op, pointers, value, mask, *rest)
 
     def create_atomic_cas(self, pointers, *rest):
@@ -146,10 +149,9 @@ def _itemsize(pointers) -> int:
     return max(1, pointers.get_element_ty().primitive_bitwidth // 8)
 
 
-def _lanes(pointers, mask) -> tuple[np.ndarray, int]:
-    """The addresses of the lanes that are on, and the bytes of each."""
-    on = np.broadcast_to(mask.data, pointers.data.shape).astype(bool)
-    return pointers.data[on], _itemsize(pointers)
+def _mask(pointers, mask) -> ti.TensorHandle:
+    """A mask as bools of the pointers' shape; a comparison spread over a block comes as integers."""
+    return ti.TensorHandle(np.broadcast_to(mask.data, pointers.data.shape).astype(bool), tl.int1)
 
 
 # arithmetic ---------------------------------------------------------------------------------------
