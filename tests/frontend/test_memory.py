@@ -84,7 +84,7 @@ def test_numpy_shares():
         T.from_numpy([1])
     with pytest.raises(ValueError, match="negative"):
         T.from_numpy(array[::-1])
-    with pytest.raises(RuntimeError, match="Can't call numpy\\(\\) on Tensor that requires grad"):
+    with pytest.raises(RuntimeError, match=r"Can.t call numpy\(\) on Tensor that requires grad"):
         t.requires_grad_().numpy()
 
 

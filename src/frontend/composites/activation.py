@@ -17,7 +17,7 @@ from .normal import erf_into
 
 def _gate(g, y):
     """g where y > 0 (or NaN), else 0, by masking bits: a select is much slower in NumPy."""
-    if g.dtype.itemsize not in (4, 8) or g.dtype.kind != "f" or not g.flags.c_contiguous:
+    if g.dtype.itemsize not in (4, 8) or g.dtype.kind != "f" or not g.flags.c_contiguous or not g.ndim:
         return np.where(y <= 0, np.zeros((), g.dtype), g)
     bits = np.int32 if g.dtype.itemsize == 4 else np.int64
     keep = np.greater(y, 0) if not np.isnan(np.sum(y)) else ~(y <= 0)
@@ -203,6 +203,8 @@ prelu = composite("prelu", lambda x, w: ops.where(ops.gt(x, 0), x, x * w))
 
 # softmax ------------------------------------------------------------------------------------------
 def _softmax_body(x, *, dim):
+    if x.type.shape[dim] == 0:
+        return ops.copy(x)
     top = _keep(ops.reduce_max(x, dims=(dim,)), x, dim)
     e = ops.exp(x - top)
     return e / _keep(ops.reduce_sum(e, dims=(dim,)), x, dim)
@@ -249,6 +251,8 @@ softmax = composite("softmax", _softmax_body, eager=quiet(_softmax_numpy),
 
 
 def _log_softmax_body(x, *, dim):
+    if x.type.shape[dim] == 0:
+        return ops.copy(x)
     shifted = x - _keep(ops.reduce_max(x, dims=(dim,)), x, dim)
     return shifted - _keep(ops.log(ops.reduce_sum(ops.exp(shifted), dims=(dim,))), x, dim)
 

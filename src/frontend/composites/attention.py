@@ -67,6 +67,8 @@ def _body(q, k, v, *more, has_mask, is_causal, dropout_p, scale):
     mask, seed = _split(more, has_mask, dropout_p)
     s = _scores(q, k, mask, is_causal, scale)
     last = (s.type.ndim - 1,)
+    if s.type.shape[-1] == 0:
+        return ops.dot(s, v), full(ops.reduce_sum(s, dims=last), -inf)
     top = ops.reduce_max(s, dims=last)
     top = ops.where(ops.eq(ops.abs(top), inf), 0, top)
     e = ops.exp(s - spread(top, s.type.shape, last))

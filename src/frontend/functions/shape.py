@@ -227,6 +227,8 @@ def movedim(input, source, destination):
         raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should "
                            f"contain the same number of dims as destination ({list(destination)} dims)")
     src, dst = [normal_dim(d, n) for d in source], [normal_dim(d, n) for d in destination]
+    if n == 0:
+        return ops.reshape(input, shape=())
     if len(set(src)) != len(src) or len(set(dst)) != len(dst):
         raise RuntimeError(f"movedim: repeated dim in `source` ({list(source)}) or `destination`")
     order: list[int | None] = [None] * n
