@@ -173,9 +173,10 @@ _LATE_NAMES = {
     **dict.fromkeys(("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"), "functions.nn.vision"),
     **dict.fromkeys(("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
                      "HalfTensor", "IntTensor", "LongTensor", "ShortTensor"), "functions.legacy"),
-    **dict.fromkeys(("are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d", "contiguous_format",
-                     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
-                     "is_deterministic_algorithms_warn_only_enabled", "layout", "memory_format", "preserve_format",
+    **dict.fromkeys(("are_deterministic_algorithms_enabled", "channels_last", "channels_last_3d",
+                     "contiguous_format", "get_default_device", "get_float32_matmul_precision",
+                     "get_num_interop_threads", "get_num_threads", "is_deterministic_algorithms_warn_only_enabled",
+                     "layout", "memory_format", "preserve_format", "set_default_device",
                      "set_float32_matmul_precision", "set_num_threads", "strided", "typename",
                      "use_deterministic_algorithms"), "settings"),
 }

@@ -21,7 +21,7 @@ _METHODS = (
     (complexes, "angle conj conj_physical resolve_conj resolve_neg"),
     (convert, "bfloat16 bool byte cdouble cfloat char clone contiguous cpu cuda double float half int long short to "
               "type_as"),  # not `type`: the slot of that name is the TensorType
-    (create, "new_empty new_full new_ones new_tensor new_zeros"),
+    (create, "new new_empty new_full new_ones new_tensor new_zeros"),
     (hooks, "register_hook register_post_accumulate_grad_hook retain_grad"),
     (index, "index_put index_put_"),
     (info, "allclose equal is_complex is_conj is_floating_point is_nonzero is_signed"),

@@ -89,6 +89,20 @@ def get_num_interop_threads() -> int:
     return min(1, default_threads())
 
 
+def set_default_device(device) -> None:
+    """Accepts the CPU, where every tensor is made; RuntimeError for another device."""
+    from .functions.create import _device
+
+    _device(device)
+
+
+def get_default_device():
+    """Returns the device of new tensors: the CPU."""
+    from ..ir.device import CPU
+
+    return CPU
+
+
 def assert_(condition, message: str) -> None:
     """AssertionError with the message unless condition (a bool or a one-element tensor) holds."""
     if not condition:

@@ -59,3 +59,12 @@ from ..frontend.functions.nn.vision import (
 from ..frontend.functions.nn.bag import embedding_bag as embedding_bag
 from ..frontend.functions.nn.ctc import ctc_loss as ctc_loss
 from ..frontend.functions.distance import pdist as pdist
+
+
+def __getattr__(name: str):
+    """multi_head_attention_forward is written with these functions, so it is looked up when asked for."""
+    if name == "multi_head_attention_forward":
+        from .multi_head import multi_head_attention_forward
+
+        return multi_head_attention_forward
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

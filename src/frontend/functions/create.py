@@ -286,6 +286,15 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
     return _new(input, _shape((size,)), fill_value, dtype, device, requires_grad)
 
 
+def new(input, *args, device=None):
+    """Returns a tensor of input's dtype: of a size, or with a copy of data (Tensor.new, the older form)."""
+    if not args:
+        return _new(input, (0,), 0, None, device, False)
+    if len(args) == 1 and not isinstance(args[0], (int, Size_)):
+        return tensor(args[0], dtype=input.type.dtype, device=device)
+    return _new(input, _shape(args), 0, None, device, False)
+
+
 def new_tensor(input, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Returns a new tensor with a copy of `data` in input's dtype."""
     return tensor(data, dtype=dtype or input.type.dtype, device=device, requires_grad=requires_grad)
