@@ -6,14 +6,18 @@ a kernel leaves partial results, its chunks are those of the C++ schedule, which
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
+from .cpp_tiles import turned_accesses
 from .loops import Nest, Walk
 from .schedule import grain as chunk_of
+from .schedule import point_cost
 
 POINTS = 1024  # elements of a block: 8 per thread of 4 warps, two 16-byte loads of float32
 PER_THREAD = 8
+DEAR, FEW = 16, 2  # points that cost this much take so many registers that a thread has few of them
+TURNED = 32  # a side of a block whose operands lie in opposite orders
 MOST_WARPS = 16
 WHOLE_ROW = 4096  # a row up to this length is one block, kept in registers from pass to pass
 LONG_BLOCK = 2048
@@ -45,12 +49,26 @@ def power(n: int) -> int:
 
 
 def tiles_of(nest: Nest) -> Tiles:
+    """The tiles of a nest, with as many warps as give each thread a few elements."""
+    tiles, per_thread = _shape(nest), PER_THREAD
+    if point_cost(nest) >= DEAR:
+        per_thread = FEW
+        if tiles.form == "flat" and tiles.grain == tiles.x_block:
+            block = min(tiles.x_block, POINTS * FEW // PER_THREAD)
+            tiles = replace(tiles, x_block=block, grain=block)
+    elements = tiles.x_block * max(tiles.r_blocks, default=1)
+    return replace(tiles, warps=min(max(elements // (32 * per_thread), 1), MOST_WARPS))
+
+
+def _shape(nest: Nest) -> Tiles:
     rows = prod(v.extent for v in nest.rows)
     walks = nest.passes[0].walks
     if any(s.mode for w in walks for s in w.stores):
         block = min(power(rows), POINTS)
-        return Tiles("scatter", rows, block, block, (1,) * len(walks), warps=_warps(block))
+        return Tiles("scatter", rows, block, block, (1,) * len(walks))
     partial = {f.how for p in nest.passes for f in p.folds} - {"along"}
+    if turned_accesses(nest):
+        return Tiles("tile", rows, TURNED, TURNED, (TURNED,), -(-nest.row_size // TURNED))
     if nest.lanes == "flat" or _is_pointwise(nest):
         return _flat(rows * nest.row_size, chunk_of(nest) if partial else 0)
     if "across" in partial:
@@ -64,14 +82,10 @@ def _is_pointwise(nest: Nest) -> bool:
     return len(first.walks) == 1 and not others and not first.folds and not first.row_stores
 
 
-def _warps(elements: int) -> int:
-    return min(max(elements // (32 * PER_THREAD), 1), MOST_WARPS)
-
-
 def _flat(points: int, grain: int) -> Tiles:
     block = min(power(points), POINTS)
     block = min(block, power(grain)) if grain else block
-    return Tiles("flat", points, grain or block, block, (), warps=_warps(block))
+    return Tiles("flat", points, grain or block, block, ())
 
 
 def _rows(nest: Nest, rows: int, walks: list[Walk], has_parts: bool) -> Tiles:
@@ -88,7 +102,7 @@ def _rows(nest: Nest, rows: int, walks: list[Walk], has_parts: bool) -> Tiles:
     if has_parts:
         grain = -(-rows // nest.parts) if nest.lanes == "rows" else chunk_of(nest)
         x = min(x, power(grain))
-    return Tiles("tile", rows, grain, x, blocks, warps=_warps(x * max(blocks)))
+    return Tiles("tile", rows, grain, x, blocks)
 
 
 def _across(nest: Nest, rows: int, walks: list[Walk]) -> Tiles:
@@ -104,7 +118,7 @@ def _across(nest: Nest, rows: int, walks: list[Walk]) -> Tiles:
         most = WHOLE_ROW if longest <= WHOLE_ROW else LONG_BLOCK
         blocks = tuple(min(power(w.size), most) for w in walks)
     x = min(power(grain), max(POINTS // max(blocks), 1))
-    return Tiles("tile", rows, grain, x, blocks, columns, _warps(x * max(blocks)))
+    return Tiles("tile", rows, grain, x, blocks, columns)
 
 
 def _has_row_parts(nest: Nest) -> bool:
