@@ -10,6 +10,8 @@ from .stages import walk
 def can_overwrite(lowered: Lowered, node: Node, target: Node) -> bool:
     """True if every read of `target` is of the very place being written, and not in a later pass."""
     nest = lowered.nest
+    if target not in lowered.slots:
+        return True
     out, old = lowered.slots.index(node), lowered.slots.index(target)
     if nest.slots[out] is not nest.slots[old]:
         return False

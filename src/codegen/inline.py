@@ -140,8 +140,24 @@ class Inliner:
         key = (node, index, mask)
         found = self.made.get(key)
         if found is None:
-            found = self.made[key] = self._evaluate(node, index, mask)
+            for n in self._chain(node, index, mask):
+                self.made[n, index, mask] = self._evaluate(n, index, mask)
+            found = self.made[key]
         return found
+
+    def _chain(self, node: Node, index: tuple, mask: Expr | None) -> list[Node]:
+        """The node after the elementwise operands it needs at its own index: long chains are not recursed into."""
+        order: dict[Node, None] = {}
+        stack = [(node, False)]
+        while stack:
+            n, done = stack.pop()
+            if done:
+                order[n] = None
+            elif n not in order and (n, index, mask) not in self.made:
+                stack.append((n, True))
+                if not self.is_realized(n) and n.target.kind is Kind.ELEMENTWISE:
+                    stack += [(a, False) for a in reversed(n.args) if type(a) is Node]
+        return list(order)
 
     def define(self, node: Node, index: tuple) -> Expr:
         """The expr that computes a node, realized or not."""

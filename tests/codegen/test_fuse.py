@@ -138,3 +138,13 @@ def test_programs_are_the_same_text_each_time():
 
 def test_type_of_is_exact():
     assert type_of(np.zeros((2, 3), np.float32)) == ((2, 3), F32)
+
+
+def test_a_very_long_chain_is_cut_and_not_recursed_into():
+    def fn(x):
+        for _ in range(1500):
+            x = ops.sin(x)
+        return x
+
+    program = generate(trace(fn, ((5,), F32)))
+    assert 2 <= len(program.steps) <= 20
