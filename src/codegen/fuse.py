@@ -19,6 +19,7 @@ from .stages import Stage
 from .views import Axes
 
 MOST_STAGES = 24
+MOST_EXPRS = 600  # in one kernel: bounds its compile time
 MOST_LOADS = 28  # buffers read by one kernel
 FEW_ROWS = 8  # fewer rows than this leave processors idle
 
@@ -35,6 +36,7 @@ class Group:
     makes: dict[Node, Stage] = field(default_factory=dict)
     loads: set[Node] = field(default_factory=set)
     deps: int = 0
+    size: int = 0  # exprs of all stages
     reason: str = ""  # why its readers or sources are not in it
 
     @property
@@ -91,6 +93,7 @@ class _Fuser:
 
     def _include(self, stage: Stage, group: Group, index: tuple) -> None:
         group.stages.append(stage)
+        group.size += stage.size
         group.at[stage] = index
         for value in stage.values:
             if value is not None:
@@ -125,7 +128,8 @@ class _Fuser:
             maker = self.maker.get(node)
             if maker is not None and maker is not group and maker.deps & bit:
                 return f"%{node.name} is made from this kernel's results by another step"
-        if len(group.stages) >= MOST_STAGES or len(group.loads | set(stage.sources)) > MOST_LOADS:
+        if (len(group.stages) >= MOST_STAGES or group.size + stage.size > MOST_EXPRS
+                or len(group.loads | set(stage.sources)) > MOST_LOADS):
             return "the kernel is large enough"
         first = ""
         for index in (self._map(stage, group), self._permuted(stage, group)):

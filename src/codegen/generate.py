@@ -29,7 +29,7 @@ def generate(
     placeholders' strides in elements, None for contiguous ones; `target` is the language of its kernels.
     """
     strides = _given(graph, layouts)
-    graph = prepare(graph, strides)
+    graph = prepare(graph, strides, TARGETS[target].half_products)
     donated = donated or {}
     for k, q in donated.items():
         if graph.placeholders[q] in strides:

@@ -31,8 +31,8 @@ FEW = 8  # results too few to share out
 class _Preparer:
     """Rewrites node by node; `new` is what each node has become."""
 
-    def __init__(self, graph: Graph, layouts: dict[Node, tuple]):
-        self.graph, self.layouts = graph, layouts
+    def __init__(self, graph: Graph, layouts: dict[Node, tuple], half_products: bool):
+        self.graph, self.layouts, self.half_products = graph, layouts, half_products
         self.users = graph.users()
         self.converted: dict[tuple, Node] = {}
         self.nodes: list[Node] = []
@@ -110,7 +110,7 @@ class _Preparer:
         t = node.type
         if t.numel and args[0].type.numel == 0:
             return self.filled(node, 0)
-        if t.dtype.itemsize == 2 and t.dtype.kind == "f":
+        if t.dtype.itemsize == 2 and t.dtype.kind == "f" and not self.half_products:
             wide = tuple(self._converted(a, float32) for a in args)
             made = self.make(node, node.target, wide, node.attrs, t.with_dtype(float32), "_float32")
             return self.make(node, convert, (made,), (("dtype", t.dtype),), t)
@@ -192,6 +192,9 @@ class _Preparer:
         return self._finish(node, self._reduced(node, first, rest, dtype, "_all"))
 
 
-def prepare(graph: Graph, layouts: dict[Node, tuple]) -> Graph:
-    """The graph in the primitives the loops know; `layouts` are the inputs that are not contiguous."""
-    return prune(_Preparer(prune(inline(graph)), layouts).run())
+def prepare(graph: Graph, layouts: dict[Node, tuple], half_products: bool = False) -> Graph:
+    """The graph in the primitives the loops know; `layouts` are the inputs that are not contiguous.
+
+    With `half_products` products read halves themselves; they add in float32 and round once either way.
+    """
+    return prune(_Preparer(prune(inline(graph)), layouts, half_products).run())

@@ -30,7 +30,7 @@ def is_host(node: Node) -> bool:
     if is_complex(node.type) or any(is_complex(a.type) for a in node.inputs):
         return True
     if kind is Kind.CONTRACT:
-        return node.type.dtype.name not in ("float32", "float64")
+        return node.type.dtype.kind != "f"
     return kind in (Kind.SCAN, Kind.LIBRARY) or node.target.emit is None
 
 

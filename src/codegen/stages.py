@@ -32,6 +32,7 @@ class Stage:
     sources: tuple[Node, ...] = field(default=())
     places: tuple[Ix | int, ...] = ()  # scatter: where in the result
     mode: str = ""  # scatter: a verb, or set
+    size: int = 0  # exprs
 
     @property
     def is_loop(self) -> bool:
@@ -107,7 +108,9 @@ def _scatter(place, node, inliner: Inliner, axes: Axes) -> Stage:
 def _filled(stage: Stage, inliner: Inliner) -> Stage:
     stage.needs = tuple(inliner.checks)
     roots = roots_of(stage)
-    stage.loads = tuple(e for e in walk(roots) if e.kind == "load")
+    exprs = walk(roots)
+    stage.size = len(exprs)
+    stage.loads = tuple(e for e in exprs if e.kind == "load")
     stage.sources = tuple(dict.fromkeys(e.data[0] for e in stage.loads))
     return stage
 

@@ -26,6 +26,7 @@ class Target:
     kernel: Callable[[Nest, dict[int, int]], Printed]
     product: Callable[[DotStep], tuple[Kernel, KernelStep] | None]  # None: the runtime has products itself
     prelude: Callable[[frozenset[tuple[str, str]]], str]
+    half_products: bool = False  # whether products take float16 and bfloat16 as they are
 
 
 def _cpp(nest: Nest, alias: dict[int, int]) -> Printed:
@@ -44,5 +45,5 @@ def _triton_prelude(verbs: frozenset[tuple[str, str]]) -> str:
 
 TARGETS = {
     "cpp": Target("cpp", _cpp, lambda step: None, _cpp_prelude),
-    "triton": Target("triton", print_triton, print_product, _triton_prelude),
+    "triton": Target("triton", print_triton, print_product, _triton_prelude, half_products=True),
 }

@@ -53,7 +53,7 @@ def tiles_of(nest: Nest) -> Tiles:
     tiles, per_thread = _shape(nest), PER_THREAD
     if point_cost(nest) >= DEAR:
         per_thread = FEW
-        if tiles.form == "flat" and tiles.grain == tiles.x_block:
+        if tiles.form == "flat" and not any(p.folds for p in nest.passes):
             block = min(tiles.x_block, POINTS * FEW // PER_THREAD)
             tiles = replace(tiles, x_block=block, grain=block)
     elements = tiles.x_block * max(tiles.r_blocks, default=1)
