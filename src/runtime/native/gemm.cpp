@@ -261,6 +261,8 @@ void share(td_kernel fn, Work &w, long extent, double each) {
     parallel_for(fn, p, nullptr, extent, grain, err);
 }
 
+const long MANY = 6 * ROWS;  // rows; with fewer, panels of B are fetched too often for their work
+
 // Cuts m x n into near equal blocks, small enough that threads do not wait long for the last. Where
 // A must be packed, by rows first: each block across packs its rows of A anew.
 void cut(Work &w, long n, long matrices) {
@@ -274,7 +276,7 @@ void cut(Work &w, long n, long matrices) {
         w.across = parts(n, w.nb);
         double each = (double)w.mb * w.nb * w.g.k;
         if (w.down * w.across * matrices >= wanted || each < SMALL) return;
-        bool by_rows = w.nb <= few || (packs ? w.mb > 2 * ROWS : w.mb > w.nb);
+        bool by_rows = w.nb <= few || (packs ? w.mb > MANY : w.mb > w.nb);
         if (!by_rows) w.nb = round_up(w.nb / 2, COLS);
         else if (w.mb > ROWS) w.mb = round_up(w.mb / 2, ROWS);
         else return;

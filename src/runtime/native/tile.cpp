@@ -117,20 +117,28 @@ void pack_panel(const T *b, long rsb, long csb, long k, long width, T *out) {
         for (long j = 0; j < width; j++) out[p * COLS + j] = b[p * rsb + j * csb];
 }
 
+// Packs G groups of ROWS adjacent rows: whole cache lines are read, AHEAD columns early because
+// their distance defeats the processor's own foresight; G streams are written.
+template <int G> void pack_groups(const T *a, long csa, long k, T *out) {
+    for (long p = 0; p < k; p++, a += csa) {
+#pragma GCC unroll 8
+        for (int g = 0; g < G; g += 2) __builtin_prefetch(a + AHEAD * csa + g * ROWS);
+#pragma GCC unroll 8
+        for (int g = 0; g < G; g++) memcpy(out + (g * k + p) * ROWS, a + g * ROWS, ROWS * sizeof(T));
+    }
+}
+
 // Packs A[m, k] into groups of ROWS rows, each as k columns of ROWS; the last group may be smaller.
 void pack_rows(const T *a, long rsa, long csa, long m, long k, T *out) {
-    long whole = m / ROWS * ROWS;
-    for (long p = 0; p < k; p++) {
-        const T *from = a + p * csa;
-        T *to = out + p * ROWS;
-        if (rsa == 1)
-            for (long i = 0; i < whole; i += ROWS, to += ROWS * k)
-                memcpy(to, from + i, ROWS * sizeof(T));
-        else
-            for (long i = 0; i < whole; i += ROWS, to += ROWS * k)
-                for (long r = 0; r < ROWS; r++) to[r] = from[(i + r) * rsa];
-        for (long i = whole; i < m; i++) to[i - whole] = from[i * rsa];
+    long i = 0;
+    if (rsa == 1) {
+        for (; i + STRIP <= m; i += STRIP) pack_groups<STRIP / ROWS>(a + i, csa, k, out + i * k);
+        for (; i + ROWS <= m; i += ROWS) pack_groups<1>(a + i, csa, k, out + i * k);
     }
+    for (; i < m; i += ROWS)
+        for (long p = 0, rows = least(ROWS, m - i); p < k; p++)
+            for (long r = 0; r < rows; r++)
+                out[i * k + p * ROWS + r] = a[(i + r) * rsa + p * csa];
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ const long BLOCK_K = sizeof(T) == 4 ? 384 : 256;  // a tile's part of A stays in
 const long BLOCK_M = 96;                          // a block of C and its part of A: the next cache
 const long BLOCK_N = 8 * COLS * (64 / BYTES);
 const long SHARED = 4 << 20;                      // elements of B packed at a time, at most
+const long STRIP = 4 * ROWS;                      // rows of A packed together
+const long AHEAD = 12;                            // columns of A asked for before they are packed
 const long SUPER_K = 8 * BLOCK_K;
 const long NEAR = 1 << 15;     // bytes that may be read in place in any order
 const double SMALL = 1 << 18;  // multiply-adds below which one thread is faster
