@@ -43,8 +43,9 @@ class Digits(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.conv1, self.norm1 = nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16)
-        self.conv2, self.norm2 = nn.Conv2d(16, 32, 3, padding=1), nn.BatchNorm2d(32)
+        # no bias before a batch norm: its gradient is 0, and Adam would make steps of the rounding noise
+        self.conv1, self.norm1 = nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16)
+        self.conv2, self.norm2 = nn.Conv2d(16, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32)
         self.hidden, self.drop, self.out = nn.Linear(32 * 4 * 4, 96), nn.Dropout(0.3), nn.Linear(96, 10)
 
     def forward(self, images):

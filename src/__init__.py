@@ -4,7 +4,7 @@ from importlib import import_module as _import_module
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING
 
-from .runtime import blas as _blas  # before the first import of NumPy  # isort: split
+from .runtime import numpy_threads as _numpy_threads  # before the first import of NumPy  # isort: split
 from .frontend.functions.binary import (
     add as add, addcdiv as addcdiv, addcmul as addcmul, arctan2 as arctan2, atan2 as atan2, bitwise_and
     as bitwise_and, bitwise_left_shift as bitwise_left_shift, bitwise_or as bitwise_or,

@@ -26,6 +26,8 @@ VARIABLES = {"TREADLE_CACHE_DIR", "TREADLE_LOGS", "TREADLE_NUM_THREADS", "TREADL
 MOST_LINES, MOST_TEST_LINES = 500, 800
 SCALAR_PRIMITIVES, OTHER_PRIMITIVES = 80, 60
 WORDS = {"index", "dot", "scatter"}  # codegen's own words for an expression, a step and a stage
+# one table whose cases change the globals of the very module they stand in
+LONGER_TABLES = {"tests/frontend/watch/test_reads.py": 920}
 HEAVY = {"sympy", "networkx", "torch", "triton", "hypothesis", "pytest", "scipy"}
 
 
@@ -59,7 +61,8 @@ def test_every_other_file_is_package_data():
 def test_no_file_is_a_god():
     files = [(p, MOST_LINES) for p in sources(".py", ".cpp", ".h")]
     files += [(p, MOST_TEST_LINES) for p in sources(".py", under=ROOT / "tests")]
-    long = {name(p): n for p, most in files if (n := len(p.read_text().splitlines())) > most}
+    long = {name(p): n for p, most in files
+            if (n := len(p.read_text().splitlines())) > LONGER_TABLES.get(name(p), most)}
     assert not long, f"split these by job: {long}"
 
 

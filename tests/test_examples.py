@@ -1,5 +1,6 @@
 """The examples run alone, agree with themselves, stay quiet in a pipe, and use PyTorch's names only."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -8,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import treadle
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SHORT = {"digits": ("--epochs", "1", "--eager-steps", "4"), "chars": ("--steps", "6", "--eager-steps", "4")}
@@ -45,6 +48,45 @@ def test_without_a_compiler_there_is_one_warning_and_the_same_answer(tmp_path):
     assert said.returncode == 0, said.stderr
     assert said.stderr.count("Warning") == 1 and "TREADLE_CXX" in said.stderr
     assert "largest difference in 4 steps: 0.0e+00" in said.stdout
+
+
+def example(name):
+    """The example as a module of its own."""
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def losses(name, count, dtype, compiled):
+    module = example(name)
+    treadle.set_default_dtype(dtype)
+    try:
+        bar = module.Bar(count)
+        if name == "digits":
+            images, labels, _, _ = module.load()
+            model, data = module.make_model(), module.head(images.to(dtype), labels, count)
+        else:
+            letters, text, _ = module.load()
+            model, data = module.make_model(letters), module.batches(text, count)
+        step = module.make_step(model, count)
+        return module.run(treadle.compile(step) if compiled else step, data, bar)[0]
+    finally:
+        treadle.set_default_dtype(treadle.float32)
+
+
+@pytest.mark.parametrize(("name", "count", "dtype", "bound"), [
+    ("digits", 20, treadle.float32, 1e-4),
+    ("digits", 30, treadle.float64, 1e-9),
+    pytest.param("digits", 200, treadle.float64, 1e-9, marks=pytest.mark.slow),
+    pytest.param("chars", 20, treadle.float32, 1e-4, marks=pytest.mark.slow),
+    pytest.param("chars", 200, treadle.float64, 1e-9, marks=pytest.mark.slow),
+])
+def test_compiled_training_is_eager_training(name, count, dtype, bound):
+    eager, compiled = (losses(name, count, dtype, c) for c in (False, True))
+    assert len(eager) == count and eager[-1] < eager[0]
+    for n, (a, b) in enumerate(zip(eager, compiled, strict=True)):
+        assert abs(a - b) <= bound * abs(a), f"step {n + 1}: eager {a!r}, compiled {b!r}"
 
 
 def test_other_data_is_refused(tmp_path):

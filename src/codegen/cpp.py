@@ -55,7 +55,7 @@ class Printer:
     def block(self, head: str, simd: bool = False, end: str = "}"):
         if simd:
             self.put("#pragma omp simd")
-        self.put(head + " {")
+        self.put(f"{head} {{".lstrip())
         self.depth += 1
         self.scopes.append({})
         yield

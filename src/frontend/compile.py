@@ -205,7 +205,9 @@ class Compiled:
         if joint is not None:
             back = Report(joint.backward)
             plain = [None] * len(joint.backward.placeholders)
-            joint.executable = make_executable(joint.backward, plain, (), back, self.backend)
+            backend = self.backend
+            joint.build = lambda graph: make_executable(graph, plain, (), Report(graph), backend)
+            joint.executable = make_executable(joint.backward, plain, (), back, backend)
             report.backward = back
         state.entries.insert(0, Entry(guards, Replay(captured, executable), report))
         del state.entries[GRAPHS:]

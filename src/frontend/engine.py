@@ -57,10 +57,11 @@ class Interpreted:
     def __call__(self, addresses: Sequence[int]) -> list[np.ndarray]:
         arrays = [_array_at(a, t, s) for a, t, s in zip(addresses, self.types, self.layouts, strict=True)]
         outputs = run_numpy(self.graph, arrays)
+        fresh = [np.array(o, order="C") for o in outputs]  # before the writes: some are inputs, or views of them
         for k, target in self.writes:
-            np.copyto(arrays[target], outputs[k])
+            np.copyto(arrays[target], fresh[k])
         stored = {k for k, _ in self.writes}
-        return [None if k in stored else np.array(o, order="C") for k, o in enumerate(outputs)]
+        return [None if k in stored else o for k, o in enumerate(fresh)]
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@ a second graph; each replay leaves one tape node that runs it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..ir.graph import Builder, Graph, Node
 from .autograd import run
 from .errors import Refused
 from .interpreter import current
+from .partial import restrict
 from .recorder import Recorder
 from .tape import FREED, TapeNode, _sequence, check_version
 from .tensor import Tensor
@@ -31,6 +32,18 @@ class Joint:
     backward: Graph  # (saved values, saved inputs, cotangents) -> gradients
     handed_out: tuple[int, ...]  # fresh results whose values are saved
     executable: Any = None
+    build: Any = None  # graph -> executable
+    parts: dict = field(default_factory=dict)  # results gone back from -> (executable, gradients it gives)
+
+    def part(self, asked: frozenset[int]) -> tuple:
+        """The backward of some of the results, built when first asked for."""
+        if len(asked) == len(self.roots):
+            return self.executable, range(len(self.wanted))
+        if asked not in self.parts:
+            seeds = self.backward.placeholders[-len(self.roots):]
+            graph, there = restrict(self.backward, {s for k, s in enumerate(seeds) if k not in asked})
+            self.parts[asked] = self.build(graph), there
+        return self.parts[asked]
 
 
 def live_roots(value) -> list[Tensor]:
@@ -176,5 +189,8 @@ class CompiledBackward(TapeNode):
         gs = [contiguous(g, t) for g, t in zip(have, self.out_types, strict=True)]
         saved = [from_array(a) for a in self.saved]
         operands = [*saved, *(contiguous(t, t.type) for t in self.inputs), *gs]
-        arrays = self.joint.executable([_address(t) for t in operands])
-        return [from_array(a) for a in arrays]
+        executable, there = self.joint.part(frozenset(self.asked))
+        grads: list = [None] * len(self.joint.wanted)
+        for k, a in zip(there, executable([_address(t) for t in operands]), strict=True):
+            grads[k] = from_array(a)
+        return grads

@@ -43,14 +43,15 @@ def _keep_old(x: Tensor, value: Tensor) -> None:
     node = value._fn
     if not isinstance(node, tape.TapeNode) or not node.saved or value.storage is x.storage:
         return
-    if not any(type(s) is tuple and s[0] is x for s in node.saved):
+    first = node.saved[0]  # as in PyTorch, only the tensor an in-place op is called on is kept
+    if type(first) is not tuple or first[0] is not x:
         return
     if current.recorder is not None:
         old = current.recorder.pending(current.recorder.node_of(x))
     else:
         old = Tensor._from_array(np.array(x.nd, order="C"), x.type)
     old._fn, old._number, old._requires_grad = x.grad_fn, x._number, x.requires_grad
-    node.replace_saved(x, old)
+    node.saved = ((old, old.storage.version), *node.saved[1:])
 
 
 def check_writable(x: Tensor, value: Tensor) -> None:

@@ -57,6 +57,10 @@ class Stretches:
 def interpret(graph: Graph, tensors: Sequence[Tensor], writes) -> list:
     """The graph in NumPy."""
     arrays = run_numpy(graph, [t.nd for t in tensors])
+    targets = [tensors[target].nd for _, target in writes]
+    for k, array in enumerate(arrays):  # what is an input still, or a view of one, is what it was before
+        if any(np.may_share_memory(array, t) for t in targets):
+            arrays[k] = np.array(array, order="C")
     for k, target in writes:
         np.copyto(tensors[target].nd, arrays[k])
         arrays[k] = None

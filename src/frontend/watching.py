@@ -38,9 +38,11 @@ class Watched:
         return self
 
     def __exit__(self, *exc):
-        if self.collects:
-            gc.enable()
-        return self.watch.__exit__(*exc)
+        try:
+            return self.watch.__exit__(*exc)
+        finally:
+            if self.collects:  # not while anything is still watched
+                gc.enable()
 
     @property
     def lazy(self):

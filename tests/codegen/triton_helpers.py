@@ -11,7 +11,7 @@ import re
 from treadle.codegen import generate
 from treadle.ir.program import KernelStep, Program
 
-from .helpers import layout_of
+from .helpers import address, layout_of
 
 CAPABILITY = 90
 _seen: set[tuple] = set()
@@ -29,6 +29,10 @@ def launcher_of(graph, arrays, donated=None):
     program = program_of(graph, arrays, donated)
     types = [p.type for p in graph.placeholders]
     return Launcher(program, FakeDriver(), types, tuple(map(layout_of, arrays)))
+
+
+def run_interpreted(graph, arrays) -> list:
+    return launcher_of(graph, arrays)([address(a) for a in arrays])
 
 
 def compiled_too(graph, arrays, donated=None):

@@ -6,17 +6,18 @@ replayed as a graph; none may fall back to the interpreter.
 
 import loud_aliasing
 import loud_autograd
+import loud_outside
 import loud_state
 import pytest
 from loud import run
 from stepping import same
 
-CASES = {**loud_aliasing.CASES, **loud_autograd.CASES, **loud_state.CASES}
+CASES = {**loud_aliasing.CASES, **loud_autograd.CASES, **loud_outside.CASES, **loud_state.CASES}
 LAZY = frozenset(  # no call was a replay: their Python runs each time, or each call differs from all before
     """
     numpy_shared_first numpy_inside numpy_from_inside transpose_inplace data_setter_inside noncontig_arg
     dict_identity list_shared_result list_arg_append version_read leaf_inplace inplace_on_nonleaf_input
-    inplace_grad_value retain_inside retain_outside backward_outer grad_arg detach_inplace requires_grad_inside
+    inplace_grad_value retain_inside retain_outside backward_outer detach_inplace requires_grad_inside
     leaf_made leaf_made_const tensor_attr numpy_arg3 lazy_oob fail_py_effect float_arg int_arg obj_arg_many objs
     user_adam branch_after_write branch_after_dropout setattr_module
     """.split()

@@ -21,7 +21,7 @@ from .errors import GpuError
 from .regions import Regions
 
 _ALIGN = 256
-_Work = Callable[[], None]
+_Work = Callable[[], object]
 
 
 @dataclass(slots=True)
