@@ -16,6 +16,7 @@ from ..ir.interpret import run_numpy
 from ..ir.op import Kind
 from ..ir.keys import attrs_key
 from ..ir.ops.gather import At
+from .intervals import intervals
 from ..ir.passes.inline import inline
 
 CHECKED = (Kind.GATHER, Kind.SCATTER, Kind.COMPOSITE)  # ops that may look at indices
@@ -43,9 +44,13 @@ class Checks:
 
 
 def may_fail(graph: Graph) -> list[Node]:
-    """The nodes that look at data and may raise."""
-    return [n for n in graph.nodes if n.opcode == "call_function"
-            and n.target.kind in (Kind.GATHER, Kind.SCATTER, Kind.LIBRARY)]
+    """The nodes that look at data and may raise: not those whose indices are known to be in range."""
+    found = [n for n in graph.nodes if n.opcode == "call_function"
+             and n.target.kind in (Kind.GATHER, Kind.SCATTER, Kind.LIBRARY)]
+    known = intervals(graph) if found else {}
+    return [n for n in found if n.target.kind is Kind.LIBRARY
+            or not all(i in known and known[i].low >= 0 and known[i].high < size
+                       for i, size in index_operands(n))]
 
 
 def index_operands(node: Node) -> list[tuple[Node, int]]:

@@ -63,7 +63,7 @@ def _max_body(x, *, kernel, stride, padding, dilation, ceil_mode):
     for i in range(len(kernel)):
         below = prod(kernel[i + 1:])
         own = ops.floordiv(rest, below)
-        rest = rest - own * below
+        rest = ops.mod(rest, below)
         start = _along(out[i], lead + i, tap.type.ndim) * stride[i] - padding[i]
         place = place * size[i] + own * dilation[i] + ops.expand(start, shape=tap.type.shape)
     return values, place
