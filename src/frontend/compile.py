@@ -71,6 +71,7 @@ class Compiled:
         self.events: list[str] = []
         self.kinds: dict[Any, list] = {}  # keys without their plain values -> the values met
         self.stretches = Stretches(backend)
+        self.programs: OrderedDict[tuple, tuple] = OrderedDict()  # what is built, by structure
         self._fast: Callable | None = None  # the shortest way through the entry that served last
         functools.update_wrapper(self, fn, updated=())
 
@@ -194,9 +195,7 @@ class Compiled:
         return None
 
     def _add(self, state: State, guards, captured: Captured) -> None:
-        report = Report(captured.graph)
-        layouts = [s.strides for s in captured.sources]
-        executable = make_executable(captured.graph, layouts, captured.writes, report, self.backend)
+        executable, report, again = self._program(captured)
         if isinstance(executable, Committing) and captured.moves:
             state.unstable = PATIENCE
             self.events.append("not compiled: an op may fail by data that the call computes, after a random draw")
@@ -212,8 +211,24 @@ class Compiled:
         state.entries.insert(0, Entry(guards, Replay(captured, executable), report))
         del state.entries[GRAPHS:]
         state.built += 1
-        compiles[0] += 1
-        self.events.append("compiled")
+        compiles[0] += not again
+        self.events.append("the same graph as before, on other tensors" if again else "compiled")
+
+    def _program(self, captured: Captured) -> tuple[Any, Report, bool]:
+        """What runs the graph: built now, or what runs its equal already (optimizer state was replaced)."""
+        from ..ir.text import structure_key
+
+        layouts = tuple(s.strides for s in captured.sources)
+        key = (structure_key(captured.graph), layouts, captured.writes)
+        known = self.programs.get(key)
+        if known is not None and captured.joint is None:
+            return *known, True
+        report = Report(captured.graph)
+        executable = make_executable(captured.graph, layouts, captured.writes, report, self.backend)
+        self.programs[key] = executable, report
+        while len(self.programs) > BOUND:
+            self.programs.popitem(last=False)
+        return executable, report, False
 
     def explain(self):
         """Returns what was compiled, what was not, and why."""

@@ -89,7 +89,7 @@ def _quotients(a, b):
 def _rests(a, b):
     if b.low <= 0:
         raise Unknown("divides by what may not be positive")
-    return (a.low, a.high) if 0 <= a.low and a.high < b.low else (0, b.high - 1)
+    return (a.low, a.high) if a.low >= 0 and a.high < b.low else (0, b.high - 1)
 
 
 _BOUNDS = {

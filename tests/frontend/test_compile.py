@@ -175,7 +175,11 @@ def test_real_loop_last_batch_evaluation_resume():
         epoch.explain = getattr(step, "explain", None)
         return epoch, lambda: list(model.parameters())
 
-    check(build, [lambda f, k: f(k) for _ in range(4)], rtol=5e-5)
+    from treadle.frontend.compile import compiles
+
+    before = compiles[0]
+    fn = check(build, [lambda f, k: f(k) for _ in range(4)], rtol=5e-5)
+    assert compiles[0] - before <= 3, str(fn.explain())
 
 
 # effects ------------------------------------------------------------------------------------------
