@@ -95,6 +95,9 @@ def capture_joint(recorder: Recorder, roots: list[Tensor], places: dict[int, int
     saved, current.recorder = current.recorder, recorder
     try:
         run(roots, seeds, True, False, captures, {e[0] for e in edges}, hooks=False, first=recorder.first)
+    except RuntimeError as error:  # a saved tensor was written: what `.backward()` will say, if it is called
+        del recorder.builder.nodes[mark:]
+        raise Refused(f"its backward fails: {str(error).splitlines()[0]}") from None
     finally:
         current.recorder = saved
     found = [(k, captures[e]) for e, k in edges.items() if captures[e] is not None]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 from dataclasses import is_dataclass
 
 from .recorder import PACKAGE
@@ -31,18 +29,11 @@ class Watched:
                                      is_managed=_is_managed, known_calls=frozenset()), owned)
 
     def __enter__(self):
-        # a collection may run anybody's callbacks and finalizers in the middle of the user's code
-        self.collects = gc.isenabled()
-        gc.disable()
         self.watch.__enter__()
         return self
 
     def __exit__(self, *exc):
-        try:
-            return self.watch.__exit__(*exc)
-        finally:
-            if self.collects:  # not while anything is still watched
-                gc.enable()
+        return self.watch.__exit__(*exc)
 
     @property
     def lazy(self):

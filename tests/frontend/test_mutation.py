@@ -55,3 +55,20 @@ def test_a_saved_tensor_written_later_is_refused():
     b.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         c.sum().backward()
+
+
+def test_a_call_whose_backward_must_fail_is_still_a_call():
+    """The error belongs to `.backward()`, not to the compiled call that wrote what it had saved."""
+    w = T.ones(3, requires_grad=True)
+
+    def f(a):
+        b = a * w
+        a.add_(a)
+        return b.sum()
+
+    for run in (f, T.compile(f)):
+        for _ in range(3):
+            loss = run(T.tensor(2.0))
+            assert loss.item() == 6
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                loss.backward()

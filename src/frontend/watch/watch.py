@@ -1,5 +1,6 @@
 """Watch: follow one recording call instruction by instruction, in the user's frames only."""
 
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -58,6 +59,9 @@ class Watch:
         self.trace = self._make_trace()
 
     def __enter__(self) -> "Watch":
+        # a collection may run anybody's callbacks and finalizers in the middle of the user's code
+        self._collects = gc.isenabled()
+        gc.disable()
         self._outer = active.get(get_ident())
         self._tracing = tracing = sys.gettrace()
         if tracing is not None and (self._outer is None or tracing is not self._outer.trace):
@@ -77,6 +81,13 @@ class Watch:
         return self
 
     def __exit__(self, *_exc: object) -> None:
+        try:
+            self._leave()
+        finally:
+            if self._collects:
+                gc.enable()
+
+    def _leave(self) -> None:
         if self._layout is None:
             return
         if sys.gettrace() is self.trace:
