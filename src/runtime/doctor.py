@@ -167,5 +167,5 @@ def _triton() -> Finding:
 
         return Finding("triton", OK, metadata.version("triton"))
     if _nvidia_names():
-        return Finding("triton", BAD, "not installed", "run: pip install treadle[gpu]")
+        return Finding("triton", BAD, "not installed", "run: pip install treadle[cuda]")
     return Finding("triton", OK, "not installed, and not needed without a GPU")
