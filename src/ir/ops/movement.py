@@ -42,7 +42,7 @@ def _reshape_infer(t, *, shape):
 def _reshape_emit(index, shapes, *, shape):
     flat = sum((i * s for i, s in zip(index, contiguous_strides(shape), strict=True)), 0)
     (source,) = shapes
-    return (Piece(0, tuple((flat // s) % n if d else flat // s for d, (s, n) in
+    return (Piece(0, tuple((flat // s) % max(n, 1) if d else flat // s for d, (s, n) in
                            enumerate(zip(contiguous_strides(source), source, strict=True)))),)
 
 
