@@ -106,10 +106,6 @@ class FunctionNode(TapeNode):
                                 f"{self.name()}'s gradients")
         return list(out[:n])
 
-    def replace_saved(self, old, new) -> None:
-        if self.saved is not None:
-            self.saved = tuple((new, *s[1:]) if s is not None and s[0] is old else s for s in self.saved)
-
 
 def once_differentiable(fn):
     """Decorates a backward that cannot be differentiated again."""

@@ -163,9 +163,6 @@ class CompiledBackward(TapeNode):
     def name(self) -> str:
         return "CompiledFunctionBackward"
 
-    def replace_saved(self, old, new) -> None:
-        self.inputs = tuple(new if t is old else t for t in self.inputs)
-
     def release(self) -> None:
         self.done |= self.asked
         if len(self.done) < len(self.out_types):

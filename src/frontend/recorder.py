@@ -39,13 +39,10 @@ def user_line() -> Line | None:
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(PACKAGE) and name not in _INSTALLED:
+        if not name.startswith(PACKAGE):
             return tuple.__new__(Line, (name, frame.f_lineno, frame.f_code.co_name, None))  # no Python frame
         frame = frame.f_back
     return None
-
-
-_INSTALLED: set[str] = set()
 
 
 @dataclass(slots=True)
@@ -314,9 +311,6 @@ class Recorder:
         if isinstance(data, np.ndarray):
             self.leaves_graph("a copy of a NumPy array's values")
         self.constants[t.storage] = None
-
-    def constant_made(self) -> None:
-        """Kept for callers that make constants before the tensor exists."""
 
     def leaves_graph(self, reason: str) -> None:
         """Python did something that replay cannot repeat."""

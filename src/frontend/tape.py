@@ -79,12 +79,6 @@ class TapeNode:
     def release(self) -> None:
         self.saved, self.saved_out = None, ()
 
-    def replace_saved(self, old, new) -> None:
-        """Saved operand `old` is about to be written: `new` holds its value and its place on the tape."""
-        if self.saved is not None:
-            self.saved = tuple((new, new.storage.version) if type(s) is tuple and s[0] is old else s
-                               for s in self.saved)
-
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
 

@@ -13,7 +13,7 @@ from ..ir.device import CPU, device
 from ..ir.type import TensorType, tensor_type
 from ..runtime.storage import Storage
 from .interpreter import current
-from .tape import AccumulateGrad, TapeNode, modes
+from .tape import AccumulateGrad, TapeNode
 
 
 OFF_TAPE = -1  # generation of a detached view: its base's history is not its own
@@ -454,14 +454,6 @@ def _warn_non_leaf_grad():
         "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.", UserWarning, stacklevel=3)
 
 
-def empty_like_type(type: TensorType) -> Tensor:
-    return Tensor._from_array(np.empty(type.shape, type.dtype.np), type)
-
-
 def from_array(array: np.ndarray, dev: device = CPU) -> Tensor:
     """A tensor sharing `array`'s memory."""
     return Tensor._from_array(array, tensor_type(array.shape, dt.from_numpy(array.dtype), dev))
-
-
-def in_inference() -> bool:
-    return modes.inference
