@@ -131,7 +131,18 @@ def _ancestors(nodes) -> set[Node]:
     return found
 
 
-class Checked:
+class _Around:
+    """A launcher with something done before or after its run; called with addresses like one."""
+
+    def __call__(self, addresses):
+        lease = self.lease()
+        for k, address in enumerate(addresses):
+            lease.view[k] = address
+        self.look(lease)
+        return self.run(lease)
+
+
+class Checked(_Around):
     """A launcher whose calls look at their indices before anything is written."""
 
     def __init__(self, launcher, checks: Checks, types, layouts, array_at):
@@ -150,15 +161,8 @@ class Checked:
         """The outputs."""
         return self.launcher.run(lease)
 
-    def __call__(self, addresses):
-        lease = self.lease()
-        for k, address in enumerate(addresses):
-            lease.view[k] = address
-        self.look(lease)
-        return self.run(lease)
 
-
-class Trimmed:
+class Trimmed(_Around):
     """A launcher with further outputs, which are there for their checks alone and are dropped."""
 
     def __init__(self, launcher, count: int):
@@ -168,9 +172,6 @@ class Trimmed:
     def run(self, lease):
         """The outputs that were asked for."""
         return self.launcher.run(lease)[: self.count]
-
-    def __call__(self, addresses):
-        return self.launcher(addresses)[: self.count]
 
 
 def unread_checks(graph: Graph) -> list[Node]:
@@ -186,7 +187,7 @@ def unread_checks(graph: Graph) -> list[Node]:
     return out
 
 
-class Committing:
+class Committing(_Around):
     """A launcher that writes to fresh memory, copied over the inputs when all has gone well."""
 
     def __init__(self, launcher, writes, types, layouts, array_at):
@@ -208,9 +209,3 @@ class Committing:
             np.copyto(target, results[k])
             results[k] = None
         return results
-
-    def __call__(self, addresses):
-        lease = self.lease()
-        for k, address in enumerate(addresses):
-            lease.view[k] = address
-        return self.run(lease)
