@@ -209,7 +209,7 @@ def test_random_programs(spec):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=2 * EXAMPLES, **QUIET)  # TREADLE_TEST_PROGRAMS raises EXAMPLES for a long hunt
+@settings(max_examples=20 * EXAMPLES, **QUIET)
 @given(program)
 def test_many_random_programs(spec):
     check(spec)
